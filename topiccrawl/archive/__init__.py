@@ -1,0 +1,1 @@
+"""What a crawl keeps: the page files, and the catalogue in link.db that knows them."""

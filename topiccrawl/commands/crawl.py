@@ -1,0 +1,49 @@
+"""`scrapy crawl`, with errors in one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from scrapy.commands import crawl
+from scrapy.exceptions import UsageError
+
+from topiccrawl.errors import TopicCrawlError
+from topiccrawl.parameters import help_text
+
+FAULTS = frozenset({"topic", "database", "disk", "internal"})
+
+
+class Command(crawl.Command):
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args == ["topic"] and opts.spargs.get("help"):
+            print(help_text())
+            return
+        if len(args) != 1:
+            raise UsageError("name one spider, as in: scrapy crawl topic -a seeds=seeds/init_url.txt")
+        process = self.crawler_process
+        assert process is not None
+        try:
+            crawler = self._create_crawler(args[0])
+            task = process.crawl(crawler, **opts.spargs)
+        except TopicCrawlError as error:
+            self._fail(error)
+            return
+        if isinstance(task, asyncio.Future):
+            task.add_done_callback(self._ended)
+        process.start()
+        if process.bootstrap_failed:
+            self.exitcode = 1
+        reason = crawler.stats.get_value("finish_reason") if crawler.stats else None
+        if reason in FAULTS:
+            self.exitcode = 1
+
+    def _ended(self, task: asyncio.Future[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, TopicCrawlError):
+            self._fail(error)
+
+    def _fail(self, error: TopicCrawlError) -> None:
+        print(f"scrapy crawl: {error}", file=sys.stderr)
+        self.exitcode = 1

@@ -1,0 +1,161 @@
+"""link.db: opening, migrations, and the group commit.
+
+There is one writer, the crawler. It keeps one transaction open and commits it every `commit_every` seconds, so that
+a commit is shared by many pages. `transaction()` is a savepoint of that transaction: what happens in one `with` block
+is in the file whole or not at all, also after a kill.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from topiccrawl.errors import DatabaseError, NotACrawlFolderError
+
+FILE_NAME = "link.db"
+CHECKPOINT_PAGES = 8000  # 32 MB of write-ahead log between two checkpoints: each one costs an fsync
+
+
+def migrations() -> list[str]:
+    """The SQL of every schema version, oldest first."""
+    files = [f for f in resources.files("topiccrawl.sql").iterdir() if f.name.endswith(".sql")]
+    return [f.read_text(encoding="utf-8") for f in sorted(files, key=lambda f: f.name)]
+
+
+class Database:
+    """One connection to a link.db.
+
+    `Database.create(folder)` opens for writing, making or migrating the file; `Database.read(folder)` opens read-only
+    and never blocks the writer. Errors of SQLite leave as `DatabaseError`, with the path in the message.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        self.path = path
+        self._depth = 0
+        self._after: list[Callable[[], None]] = []
+
+    @classmethod
+    def create(cls, folder: Path) -> Database:
+        path = folder / FILE_NAME
+        try:
+            connection = sqlite3.connect(path, isolation_level=None, timeout=30, cached_statements=256)
+            connection.executescript(
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
+                f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY;"
+            )
+            database = cls(connection, path)
+            database._migrate()
+        except sqlite3.Error as error:
+            raise DatabaseError(f"{path}: {error}; move the file away to start anew, or restore a copy") from error
+        return database
+
+    @classmethod
+    def read(cls, folder: Path) -> Database:
+        path = folder / FILE_NAME
+        if not path.is_file():
+            raise NotACrawlFolderError(f"{folder}: no crawl folder (no {FILE_NAME} in it); name one, or crawl first")
+        try:
+            connection = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30
+            )
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.Error as error:
+            raise DatabaseError(f"{path}: {error}") from error
+        if version != (wanted := len(migrations())):
+            raise DatabaseError(
+                f"{path}: schema {version}, this program reads {wanted}; run a crawl in it to migrate it"
+            )
+        return cls(connection, path)
+
+    def _migrate(self) -> None:
+        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        scripts = migrations()
+        if version > len(scripts):
+            raise DatabaseError(f"{self.path}: written by a newer topiccrawl (schema {version}); update topiccrawl")
+        for number, script in enumerate(scripts[version:], version + 1):
+            self.connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """One step, whole or not at all. May be nested. An exception undoes the step and goes on upwards.
+
+        What must follow the file in memory is given to `after`: it runs when the outermost step has succeeded.
+        """
+        connection = self.connection
+        if not connection.in_transaction:
+            connection.execute("BEGIN IMMEDIATE")
+        name = f"step{self._depth}"
+        self._depth += 1
+        connection.execute(f"SAVEPOINT {name}")
+        try:
+            yield connection
+        except BaseException:
+            # A full disk may have rolled the whole transaction back already: then there is no savepoint left.
+            if connection.in_transaction:
+                connection.execute(f"ROLLBACK TO {name}")
+                connection.execute(f"RELEASE {name}")
+            self._after.clear()
+            self._depth -= 1
+            raise
+        connection.execute(f"RELEASE {name}")
+        self._depth -= 1
+        if self._depth == 0 and self._after:
+            actions, self._after = self._after, []
+            for action in actions:
+                action()
+
+    def after(self, action: Callable[[], None]) -> None:
+        """Run `action` when the step that is open succeeds; forget it when the step fails."""
+        self._after.append(action)
+
+    @property
+    def pending(self) -> bool:
+        """True while memory is behind the step that is open."""
+        return bool(self._after)
+
+    def commit(self) -> None:
+        """Make all steps so far durable.
+
+        Raises DatabaseError when the file can't be written; memory and file differ then, so the caller must stop.
+        """
+        if self.connection.in_transaction:
+            try:
+                self.connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise DatabaseError(f"{self.path}: {error}; nothing written since the last commit") from error
+
+    def get_meta(self, name: str) -> str | None:
+        row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, name: str, value: str) -> None:
+        with self.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        return iter(self.connection.execute(sql, values))
+
+    def close(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("COMMIT")
+        self.connection.close()
+
+
+class CommitTimer:
+    """Says when the open transaction is old enough to be committed."""
+
+    def __init__(self, every: float) -> None:
+        self.every = every
+        self._last = time.monotonic()
+
+    def due(self) -> bool:
+        return time.monotonic() - self._last >= self.every
+
+    def done(self) -> None:
+        self._last = time.monotonic()

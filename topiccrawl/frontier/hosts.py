@@ -1,0 +1,212 @@
+"""Hosts: which of them may be asked now, and which has the best URL.
+
+A host is asked when it has waiting URLs, has a free place, and its time has come. Two heaps hold the hosts:
+`ready` by their best key, `timed` by the time at which they may be asked. Entries are never removed from the middle;
+each is checked when it surfaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from heapq import heappop, heappush
+from random import Random
+
+from topiccrawl.frontier.base import Politeness
+from topiccrawl.frontier.order import KeyQueue
+from topiccrawl.frontier.pool import RecordPool
+from topiccrawl.records import Outcome
+
+SLOW_DOWN = frozenset({429, 503})
+MIN_BACKOFF = 1.0
+
+
+class RobotsState(StrEnum):
+    UNKNOWN = "unknown"
+    KNOWN = "known"
+    DEFERRED = "deferred"
+    UNREACHABLE = "unreachable"
+
+
+class Origin:
+    """The robots.txt of one scheme of a host."""
+
+    __slots__ = ("changed_at", "state", "tries")
+
+    def __init__(self, state: RobotsState = RobotsState.UNKNOWN, tries: int = 0, changed_at: float = 0.0) -> None:
+        self.state = state
+        self.tries = tries
+        self.changed_at = changed_at
+
+
+class Host:
+    """Politeness state and waiting URLs of one host."""
+
+    __slots__ = (
+        "backoff",
+        "crawl_delay",
+        "name",
+        "next_allowed",
+        "number",
+        "open",
+        "origins",
+        "queue",
+        "ready_key",
+        "stored",
+        "timed_at",
+    )
+
+    def __init__(self, number: int, name: str, queue: KeyQueue) -> None:
+        self.number = number
+        self.name = name
+        self.queue = queue
+        self.open = 0
+        self.next_allowed = 0.0
+        self.crawl_delay: float | None = None
+        self.backoff = 0.0
+        self.origins: dict[str, Origin] = {}
+        self.stored = False  # has a row in the store
+        self.ready_key: int | None = None  # its entry in `ready`
+        self.timed_at: float | None = None  # its entry in `timed`
+
+
+class HostTable:
+    """All hosts of a crawl.
+
+    `is_current(key)` says whether a key of a host's queue still counts; stale ones are dropped on the way.
+    """
+
+    def __init__(
+        self, pool: RecordPool, politeness: Politeness, is_current: Callable[[int], bool], rng: Random
+    ) -> None:
+        self.politeness = politeness
+        self._pool = pool
+        self._is_current = is_current
+        self._rng = rng
+        self._hosts: list[Host] = []
+        self._by_name: dict[str, Host] = {}
+        self._ready: list[tuple[int, int]] = []
+        self._timed: list[tuple[float, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._hosts)
+
+    def __iter__(self) -> Iterator[Host]:
+        return iter(self._hosts)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def named(self, name: str) -> Host:
+        """The host of that name; a new one gets the next number, from 0."""
+        host = self._by_name.get(name)
+        if host is None:
+            host = Host(len(self._hosts), name, KeyQueue(self._pool))
+            self._hosts.append(host)
+            self._by_name[name] = host
+        return host
+
+    def restore(self, number: int, name: str) -> Host:
+        """A host that the store knows under this number. A number whose host was never stored stays unused."""
+        while len(self._hosts) < number:
+            self._hosts.append(Host(len(self._hosts), "", KeyQueue(self._pool)))
+        host = self.named(name)
+        host.stored = True
+        return host
+
+    def numbered(self, number: int) -> Host:
+        return self._hosts[number]
+
+    def head(self, host: Host) -> int | None:
+        """The host's best key."""
+        while (key := host.queue.peek()) is not None and not self._is_current(key):
+            host.queue.pop()
+        return key
+
+    def place(self, host: Host, now: float) -> None:
+        """Enter the host where it belongs. To be called whenever its head, its places or its time changed."""
+        key = self.head(host)
+        if key is None or host.open >= self.politeness.per_host:
+            return
+        if host.next_allowed > now:
+            if host.timed_at != host.next_allowed:
+                host.timed_at = host.next_allowed
+                heappush(self._timed, (host.next_allowed, host.number))
+        elif host.ready_key != key:
+            host.ready_key = key
+            heappush(self._ready, (key, host.number))
+
+    def best(self, now: float) -> Host | None:
+        """The host with the best URL among those that may be asked now."""
+        self._wake(now)
+        while self._ready:
+            key, number = self._ready[0]
+            host = self._hosts[number]
+            if host.ready_key == key:
+                free = host.open < self.politeness.per_host and host.next_allowed <= now
+                if free and self.head(host) == key:
+                    return host
+                host.ready_key = None
+                heappop(self._ready)
+                self.place(host, now)
+            else:
+                heappop(self._ready)
+        return None
+
+    def next_time(self) -> float | None:
+        """When the next host that waits for its time may be asked."""
+        while self._timed:
+            time, number = self._timed[0]
+            host = self._hosts[number]
+            if host.timed_at == time and host.open < self.politeness.per_host and self.head(host) is not None:
+                return time
+            heappop(self._timed)
+            if host.timed_at == time:
+                host.timed_at = None
+        return None
+
+    def waiting(self) -> int:
+        """How many hosts have waiting URLs."""
+        return sum(1 for host in self._hosts if self.head(host) is not None)
+
+    def asked(self, host: Host, now: float) -> None:
+        """A request goes out to the host."""
+        host.open += 1
+        if self.politeness.per_host > 1:
+            host.next_allowed = max(host.next_allowed, now + self.delay(host))
+
+    def answered(self, host: Host, outcome: Outcome, ended_at: float) -> None:
+        """A request to the host came to its end: its delay runs from here."""
+        host.open -= 1
+        if not outcome.asked:
+            return
+        if outcome.status in SLOW_DOWN:
+            slower = 2 * max(host.backoff, self._base_delay(host), MIN_BACKOFF / 2)
+            host.backoff = min(slower, self.politeness.max_backoff)
+        elif outcome.status is not None and host.backoff:
+            host.backoff = host.backoff / 2 if host.backoff / 2 > self._base_delay(host) else 0.0
+        pause = self.delay(host)
+        if outcome.retry_after is not None:
+            pause = max(pause, min(outcome.retry_after, self.politeness.max_retry_after))
+        if host.open == 0 or outcome.retry_after is not None:
+            host.next_allowed = max(host.next_allowed, ended_at + pause)
+
+    def delay(self, host: Host) -> float:
+        """Seconds from the end of a request to the start of the next, back-off and jitter included."""
+        delay = max(self._base_delay(host), host.backoff)
+        return delay * (1 + self.politeness.jitter * self._rng.random()) if delay else 0.0
+
+    def destroy(self) -> None:
+        self._hosts, self._by_name, self._ready, self._timed = [], {}, [], []
+
+    def _wake(self, now: float) -> None:
+        while self._timed and self._timed[0][0] <= now:
+            time, number = heappop(self._timed)
+            host = self._hosts[number]
+            if host.timed_at == time:
+                host.timed_at = None
+                self.place(host, now)
+
+    def _base_delay(self, host: Host) -> float:
+        crawl_delay = min(host.crawl_delay or 0.0, self.politeness.max_crawl_delay)
+        return max(self.politeness.delay, crawl_delay)

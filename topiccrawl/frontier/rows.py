@@ -1,0 +1,182 @@
+"""The frontier's tables in link.db: every statement on urls, hosts and robots that the embedded store makes.
+
+Plain functions on a connection; the caller holds the transaction. Rows are written by id or appended, never looked up
+by another column on the way of a crawl. `select` scans, and is for commands.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from topiccrawl.frontier.base import MAX_CRASHES
+from topiccrawl.records import Candidate, Outcome, Queue, Reason, Selection
+from topiccrawl.urls import key_hash, url_key
+
+_CODE = "CASE queue " + " ".join(f"WHEN '{queue}' THEN {code}" for code, queue in enumerate(Queue)) + " END"
+
+
+def signed(value: int) -> int:
+    """SQLite has no unsigned 64-bit integers."""
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+class Giver(NamedTuple):
+    """The link to which a URL owes its pair, and the state it brought."""
+
+    parent: int | None
+    link_text: str
+    reason: Reason | None
+    changed_at: float
+
+
+def insert(connection: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+    connection.executemany(
+        "INSERT INTO urls (id, hash, host, queue, level, sim, depth, url, key, parent, link_text, hops, reason,"
+        " changed_at, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        rows,
+    )
+
+
+def new_row(
+    row: int, candidate: Candidate, host: int, parent: int | None, reason: Reason | None, now: float
+) -> tuple[Any, ...]:
+    """The values of `insert` for one candidate."""
+    c = candidate
+    queue = Queue.WAITING if reason is None else Queue.DISCARD
+    key = None if c.key == c.url else c.key
+    place = (row, signed(c.hash), host, queue, c.level, c.sim, c.depth)
+    return (*place, c.url, key, parent, c.text, c.hops, reason, now, c.request)
+
+
+def giver(connection: sqlite3.Connection, row: int) -> Giver:
+    found = connection.execute("SELECT parent, link_text, reason, changed_at FROM urls WHERE id = ?", (row,))
+    parent, text, reason, changed_at = found.fetchone()
+    return Giver(parent, text, Reason(reason) if reason else None, changed_at)
+
+
+def rate(
+    connection: sqlite3.Connection, row: int, level: int, sim: int, depth: int, queue: Queue, giver: Giver
+) -> None:
+    connection.execute(
+        "UPDATE urls SET level = ?, sim = ?, depth = ?, queue = ?, parent = ?, link_text = ?, reason = ?,"
+        " changed_at = ? WHERE id = ?",
+        (level, sim, depth, queue, *giver, row),
+    )
+
+
+def lease(connection: sqlite3.Connection, row: int, now: float) -> tuple[Any, ...]:
+    """Mark as processing; gives url, key, parent, link_text, tries that failed by themselves, hops, request."""
+    connection.execute("UPDATE urls SET queue = 'processing', changed_at = ? WHERE id = ?", (now, row))
+    found: tuple[Any, ...] = connection.execute(
+        "SELECT url, key, parent, link_text, tries - crashes, hops, request FROM urls WHERE id = ?", (row,)
+    ).fetchone()
+    return found
+
+
+def finish(
+    connection: sqlite3.Connection,
+    row: int,
+    outcome: Outcome,
+    *,
+    failed: bool,
+    retry_at: float | None,
+    target: int | None,
+    now: float,
+) -> None:
+    connection.execute(
+        "UPDATE urls SET queue = ?, reason = ?, status = ?, tries = tries + ?, retry_at = ?, changed_at = ?,"
+        " target = ?, note = ? WHERE id = ?",
+        (
+            outcome.queue,
+            outcome.reason,
+            outcome.status,
+            failed,
+            retry_at,
+            now,
+            target,
+            outcome.note or None,
+            row,
+        ),
+    )
+
+
+def target(connection: sqlite3.Connection, row: int) -> int | None:
+    """Where a row that is done by a redirect leads to."""
+    found = connection.execute("SELECT target FROM urls WHERE id = ? AND queue = 'done'", (row,)).fetchone()
+    return found[0] if found else None
+
+
+def move(connection: sqlite3.Connection, row: int, queue: Queue, reason: Reason | None, now: float) -> None:
+    connection.execute(
+        "UPDATE urls SET queue = ?, reason = ?, retry_at = NULL, changed_at = ? WHERE id = ?", (queue, reason, now, row)
+    )
+
+
+def reset(connection: sqlite3.Connection, rows: Sequence[int], now: float) -> None:
+    """To waiting, as if never tried."""
+    connection.executemany(
+        "UPDATE urls SET queue = 'waiting', reason = NULL, retry_at = NULL, tries = 0, crashes = 0, changed_at = ?"
+        " WHERE id = ?",
+        [(now, row) for row in rows],
+    )
+
+
+def crash(connection: sqlite3.Connection, row: int, now: float) -> Queue:
+    """The process died while this URL was in processing. Gives the queue that it is in now."""
+    connection.execute(
+        "UPDATE urls SET tries = tries + 1, crashes = crashes + 1, changed_at = ?,"
+        f" queue = iif(crashes + 1 >= {MAX_CRASHES}, 'error', 'waiting'),"
+        f" reason = iif(crashes + 1 >= {MAX_CRASHES}, '{Reason.CRASHED}', NULL) WHERE id = ?",
+        (now, row),
+    )
+    return Queue(connection.execute("SELECT queue FROM urls WHERE id = ?", (row,)).fetchone()[0])
+
+
+def scan(connection: sqlite3.Connection) -> sqlite3.Cursor:
+    """hash, host, level, sim, depth, code of queue, https: of every URL, first come first."""
+    return connection.execute(
+        f"SELECT hash, host, level, sim, depth, {_CODE}, substr(url, 1, 6) = 'https:' FROM urls ORDER BY id"
+    )
+
+
+def retries(connection: sqlite3.Connection) -> Iterator[tuple[float, int]]:
+    return iter(connection.execute("SELECT retry_at, id FROM urls WHERE retry_at IS NOT NULL"))
+
+
+def limited(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, str, int | None]]:
+    """(row, url, parent) of what waits, and of what a limit of the crawl discarded; rows above `after`."""
+    reasons = (Reason.M, Reason.DEPTH, Reason.SCOPE, Reason.DENY, Reason.LENGTH)
+    return connection.execute(
+        "SELECT id, url, parent FROM urls WHERE id > ? AND (queue = 'waiting' OR queue = 'discard' AND reason IN"
+        f" ({', '.join('?' * len(reasons))})) ORDER BY id LIMIT ?",
+        (after, *reasons, most),
+    ).fetchall()
+
+
+def select(connection: sqlite3.Connection, selection: Selection) -> list[int]:
+    """Rows that a selection means; what waits or is being fetched is left alone."""
+    where, values = ["queue NOT IN ('waiting', 'processing')"], []
+    if selection.queue is not None:
+        where.append("queue = ?")
+        values.append(str(selection.queue))
+    if selection.reason is not None:
+        reason, status = split_reason(selection.reason)
+        where.append("reason = ?")
+        values.append(reason)
+        if status:
+            where.append("status = ?")
+            values.append(status)
+    if selection.host is not None:
+        where.append("host = (SELECT id FROM hosts WHERE name = ?)")
+        values.append(selection.host)
+    if selection.url is not None:
+        where.append(f"hash = {signed(key_hash(url_key(selection.url)))}")
+    return [row for (row,) in connection.execute(f"SELECT id FROM urls WHERE {' AND '.join(where)}", values)]
+
+
+def split_reason(label: str) -> tuple[str, str]:
+    """`http-404` -> (`http`, `404`); every other label is a reason by itself."""
+    head, _, status = label.partition("-")
+    return (head, status) if head == Reason.HTTP and status.isdigit() else (label, "")

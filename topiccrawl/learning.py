@@ -1,0 +1,83 @@
+"""A topic learned from the seed pages.
+
+Without a topic the pages of the seeds are stored with their links unscored ("held"). When every seed has ended the
+topic is learned once, kept in link.db, and the held pages are scored like any other, each in one step. A kill at any
+point leaves either no topic, and then it is learned at the next start, or held pages, which `finish` takes up.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from topiccrawl.archive.catalogue import Held, NewLink
+from topiccrawl.archive.pagefiles import Inherited
+from topiccrawl.crawl import Crawl
+from topiccrawl.errors import TopicError
+from topiccrawl.html import parse_html, parse_text
+from topiccrawl.records import Page
+from topiccrawl.responses import HTML_TYPES
+from topiccrawl.topics import learn_topic
+from topiccrawl.urls import page_id
+
+logger = logging.getLogger(__name__)
+
+
+def learn(crawl: Crawl) -> None:
+    """Learn the topic from the pages of the seeds, and score what they hold. TopicError when they give none."""
+    documents = [reread(crawl, held).document for held in crawl.catalogue.held()]
+    if not documents:
+        raise TopicError(
+            "topic: none given, and no seed page could be fetched to learn it from; give one with -a topic=FILE"
+            " (see the reasons with `scrapy queues`)"
+        )
+    topic = learn_topic(documents)
+    crawl.keep_topic(topic)
+    crawl.judge.learned(topic)
+    crawl.database.commit()
+    words = ", ".join(f"{word} {weight:g}" for word, weight in topic.words.items())
+    logger.info("Topic learned from %d seed pages and written to %s: %s", len(documents), crawl.folder.topic, words)
+    finish(crawl)
+
+
+def finish(crawl: Crawl) -> None:
+    """Score the pages that are still held."""
+    for held in crawl.catalogue.held():
+        page = crawl.judge.score(reread(crawl, held), crawl.frontier.queues_of)
+        candidates = crawl.judge.candidates(page)
+        parent = crawl.catalogue.address(page.parent)
+        inherited = Inherited(
+            page_id(parent[0]) if parent else None, parent[1] if parent else None, crawl.judge.m(page.level)
+        )
+        names = crawl.files.write(page, held.key, inherited, crawl.judge.m)
+        with crawl.database.transaction() as connection:
+            rows = crawl.frontier.add(candidates, parent=held.row)
+            nofollow = {link.hash for link in page.links if link.link.nofollow}
+            links = [NewLink(row, c.sim, c.hash in nofollow) for c, row in zip(candidates, rows, strict=True)]
+            crawl.catalogue.add_page(connection, held.row, page, names, links, held=False)
+
+
+def reread(crawl: Crawl, held: Held) -> Page:
+    """A stored page as the spider made it, from its files."""
+    info, body = crawl.files.read_info(held.key), crawl.files.read_page(held.key)
+    text = body.decode(info["code"] or "utf-8", "replace").removeprefix("\ufeff")
+    language = info["response_headers"].get("Content-Language", "")
+    is_html = info["type"] in HTML_TYPES or not info["type"]
+    parsed = parse_html(text, info["final_url"], content_language=language) if is_html else None
+    return Page(
+        url=held.url,
+        final_url=info["final_url"],
+        status=info["status"],
+        type=info["type"],
+        charset=info["code"],
+        fetched_at=info["fetched_at"],
+        request_headers=info["request_headers"],
+        headers=info["response_headers"],
+        body=body,
+        sha256=info["sha256"],
+        document=parsed or parse_text(text, info["final_url"]),
+        depth=held.depth,
+        level=held.level,
+        sim=held.sim,
+        parent=held.parent,
+        ip_address=info["ip_address"],
+    )

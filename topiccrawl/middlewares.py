@@ -1,0 +1,96 @@
+"""Middlewares: robots.txt at every hop, redirects that carry the cookie they set, and who yielded a Request."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares import redirect
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+
+from topiccrawl.crawl import Crawl
+from topiccrawl.records import Queue, Reason
+from topiccrawl.urls import url_key
+
+ROBOTS_FETCH = "robots_fetch"  # meta of the requests for robots.txt itself
+
+
+class Refused(IgnoreRequest):
+    """A request that must not be made, or that can't come to an end."""
+
+    def __init__(self, reason: Reason, message: str, *, queue: Queue = Queue.DISCARD, asked: bool = False) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.queue = queue
+        self.asked = asked
+
+
+class RobotsMiddleware:
+    """Refuses what the robots.txt of the URL's origin forbids, redirects inside a lease included."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(Crawl.of(crawler))
+
+    def process_request(self, request: Request) -> None:
+        if not request.meta.get(ROBOTS_FETCH) and not self._crawl.frontier.allows(request.url):
+            raise Refused(Reason.ROBOTS, "robots.txt forbids it")
+
+
+class RedirectMiddleware(redirect.RedirectMiddleware):
+    """Scrapy's, with two differences for a redirect to another spelling of the same URL key.
+
+    The cookies that the answer sets go along once, and a hop that changes nothing is a loop. (Redirects to another
+    key end the lease in the scheduler: no hop limit is needed for them here.)
+    """
+
+    def _engine_started(self) -> None:
+        """No Referer is sent, so none is looked for."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        try:
+            result = super().process_response(request, response)
+        except IgnoreRequest as error:
+            raise Refused(Reason.REDIRECT_MAX, str(error), queue=Queue.ERROR, asked=True) from error
+        if not isinstance(result, Request) or request.meta.get(ROBOTS_FETCH):
+            return result
+        if url_key(result.url) != url_key(request.url):
+            return result
+        cookies = _cookies(request, response)
+        before = request.headers.get(b"Cookie", b"") or b""
+        if cookies:
+            result.headers[b"Cookie"] = cookies
+        if result.url == request.url and cookies == before:
+            message = f"redirect to itself: {response.status} {result.url}"
+            raise Refused(Reason.REDIRECT_LOOP, message, queue=Queue.ERROR, asked=True)
+        return result
+
+
+def _cookies(request: Request, response: Response) -> bytes:
+    """The request's cookies, overlaid by those that the response sets; path and domain don't matter for one hop."""
+    pairs: dict[bytes, bytes] = {}
+    for header in (request.headers.get(b"Cookie") or b"").split(b";"):
+        name, equals, value = header.strip().partition(b"=")
+        if equals:
+            pairs[name] = value
+    for header in response.headers.getlist(b"Set-Cookie"):
+        name, equals, value = header.partition(b";")[0].strip().partition(b"=")
+        if equals:
+            pairs[name] = value
+    return b"; ".join(name + b"=" + value for name, value in pairs.items())
+
+
+class ParentMiddleware(BaseSpiderMiddleware):
+    """Marks a Request that a spider yields with the request of the page that it came from."""
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        if response is not None and response.request is not None:
+            request.meta["yielded_by"] = response.request
+        return request
+

@@ -1,0 +1,63 @@
+"""Pipelines: a Page is scored, written to its files, and staged on its lease. The scheduler then ends the lease."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from scrapy.crawler import Crawler
+
+from topiccrawl.archive.pagefiles import Inherited, PageNames
+from topiccrawl.crawl import Crawl
+from topiccrawl.records import Page
+from topiccrawl.responses import robots_directives
+from topiccrawl.urls import page_id, url_key
+
+
+class ScorePipeline:
+    """Gives a Page its relevance and each of its links sim, level and reason."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(Crawl.of(crawler))
+
+    def process_item(self, item: Any) -> Any:
+        if not isinstance(item, Page):
+            return item
+        return self._crawl.judge.score(item, self._crawl.frontier.queues_of)
+
+
+class StorePipeline:
+    """Writes the three files of a Page and stages it. A page that is not to be kept is staged without files."""
+
+    def __init__(self, crawl: Crawl, crawler: Crawler, *, obey_noindex: bool) -> None:
+        self._crawl = crawl
+        self._crawler = crawler
+        self._obey_noindex = obey_noindex
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(Crawl.of(crawler), crawler, obey_noindex=crawler.settings.getbool("META_NOINDEX_OBEY"))
+
+    def process_item(self, item: Any) -> Any:
+        if isinstance(item, Page):
+            assert self._crawler.engine is not None
+            scheduler: Any = self._crawler.engine.scheduler
+            scheduler.stage(item, self._write(item) if self._is_kept(item) else None)
+        return item
+
+    def _is_kept(self, page: Page) -> bool:
+        if page.document.refresh and url_key(page.document.refresh) != url_key(page.url):
+            return False
+        return not (self._obey_noindex and "noindex" in robots_directives(page))
+
+    def _write(self, page: Page) -> PageNames:
+        parent = self._crawl.catalogue.address(page.parent)
+        inherited = Inherited(
+            parent=page_id(parent[0]) if parent else None,
+            parent_url=parent[1] if parent else None,
+            m=self._crawl.judge.m(page.level),
+        )
+        return self._crawl.files.write(page, url_key(page.url), inherited, self._crawl.judge.m)

@@ -1,0 +1,230 @@
+"""From text to terms: mixed Chinese and English, and the topic's own phrases uncut.
+
+    text     what html.py read, any case and width      phrase   a topic word as the user wrote it, may hold spaces
+    word     a run of letters and digits, normalised    stem     a word without its English ending
+    term     what is counted: a stem, a Chinese word as rjieba cuts it, or a whole phrase of the topic
+
+A phrase made of words alone ("machine learning") is found by its stems, so that "machines learn" counts; any other one
+("C++", "A/B测试", "容器") is found in the normalised text as it stands, by `_Literals`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+
+import rjieba
+import snowballstemmer  # type: ignore[import-untyped]
+
+HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Letters other than Han: ranges instead of \w, which would glue "Docker" to the Chinese word behind it. A few marks of
+# scripts that are nobody's topic here (Arabic comma, danda) are inside; combining marks must be.
+LETTER = "a-z\u00b5\u00df-\u00f6\u00f8-\u036f\u0370-\u1fff\u3041-\u3096\u30a1-\u30fa\u30fc-\u30ff\uac00-\ud7a3"
+STEM_CACHE = 200_000
+"""Words whose stem is remembered, per Tokenizer: about 20 MB when full."""
+
+_ASCII_WORD = r"[0-9]+(?:[.,][0-9]+)+(?![0-9a-z])|[0-9a-z]+(?:'[a-z]+|\+\+|#(?![0-9a-z]))?"
+_WORD = rf"[0-9]+(?:[.,][0-9]+)+(?![0-9{LETTER}])|[0-9{LETTER}]+(?:'[{LETTER}]+|\+\+|#(?![0-9{LETTER}]))?"
+_find_ascii = re.compile(_ASCII_WORD).findall
+_find_words = re.compile(rf"[{HAN}]+|{_WORD}").findall
+_HAN_CHAR = re.compile(f"[{HAN}]")
+_only_words = re.compile(f"[0-9{LETTER}' ]+").fullmatch
+
+_INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
+# NFKC would turn "Docker\u2122" into "Dockertm", and leaves the look-alikes of hyphen, middle dot and apostrophe apart.
+_LOOKALIKE = str.maketrans(
+    {"\u2122": " ", "\u2120": " ", "\u2010": "-", "\u2011": "-", "\u2019": "'", "\u02bc": "'"}
+    | dict.fromkeys("\u2022\u2027\u22c5\u30fb\uff65", "\u00b7")
+)
+_lookalike = re.compile("[" + "".join(map(chr, _LOOKALIKE)) + "]").search
+
+
+def normalise(text: str) -> str:
+    """The text as it is compared: NFKC, case folded, without invisible characters, white space folded to one space.
+
+    For matching only; stored text stays as it was. Traditional and Simplified Chinese are not made one: the tables for
+    it (OpenCC) work by phrase and would be a dependency of their own, so a topic lists both spellings if it wants both.
+    """
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+        if _lookalike(text):
+            text = text.translate(_LOOKALIKE)
+        text = unicodedata.normalize("NFKC", text).casefold()
+        # Case folding can undo composition (U+0390 and its kin), and NFKC must hold for what is compared.
+        text = unicodedata.normalize("NFKC", text)
+    else:
+        text = text.lower()
+    return " ".join(text.split())
+
+
+def read_words(name: str) -> frozenset[str]:
+    """The words of a list in topiccrawl/data: one a line, `#` starts a comment line."""
+    lines = resources.files("topiccrawl").joinpath("data", name).read_text("utf-8").splitlines()
+    return frozenset(normalise(line) for line in lines if line.strip() and not line.startswith("#"))
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """English and Chinese function words."""
+    return read_words("stopwords_en.txt") | read_words("stopwords_zh.txt")
+
+
+def split_words(text: str) -> list[str]:
+    """The words of normalised text as they stand there, stop words too; Chinese as rjieba cuts it."""
+    if text.isascii():
+        return _find_ascii(text)
+    words: list[str] = []
+    for word in _find_words(text):
+        if word[0] >= "\u3005" and _is_han(word[0]):
+            words += rjieba.cut(word)
+        else:
+            words.append(word)
+    return words
+
+
+class _Stems(dict[str, str]):
+    """word -> stem, filled on demand. A stop word keeps its place as `STOP` + word until phrases are found."""
+
+    STOP = "\0"
+
+    def __init__(self, kept: Iterable[str] = ()) -> None:
+        self._stem = snowballstemmer.stemmer("english").stemWord
+        self._stop = stop_words() - frozenset(kept)
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= STEM_CACHE:
+            self.clear()
+        stem = self.STOP + word if word in self._stop else self._stem(word)
+        self[word] = stem
+        return stem
+
+
+class Tokenizer:
+    """Cuts texts into terms, keeping each of the given phrases as one term. Not to be shared between threads."""
+
+    def __init__(self, phrases: Iterable[str] = ()) -> None:
+        """`phrases` are topic words as the user wrote them; empty ones are left out."""
+        known = dict.fromkeys(filter(None, map(normalise, phrases)))
+        self._stems = _Stems(kept=known)
+        runs = [phrase for phrase in known if _is_run(phrase)]
+        self._literal = _Literals(phrase for phrase in known if not _is_run(phrase))
+        self._sequences: dict[str, list[list[str]]] = {}
+        for phrase in runs:
+            stems = self._words(phrase)
+            if len(stems) > 1:
+                self._sequences.setdefault(stems[0], []).append(stems)
+        for group in self._sequences.values():
+            group.sort(key=len, reverse=True)
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of the text in its order, stop words left out; each phrase counts once, the longest one wins."""
+        text = normalise(text)
+        if self._literal:
+            terms: list[str] = []
+            for piece, phrase in self._literal.split(text):
+                terms += self._words(piece)
+                if phrase:
+                    terms.append(phrase)
+        else:
+            terms = self._words(text)
+        if self._sequences:
+            terms = self._join_sequences(terms)
+        return [term for term in terms if term[0] != _Stems.STOP]
+
+    def canonical(self, phrase: str) -> str:
+        """The term that `terms` counts for this topic word: stems joined by a space, or the normalised phrase."""
+        text = normalise(phrase)
+        return " ".join(self._words(text)).replace(_Stems.STOP, "") if _is_run(text) else text
+
+    def _words(self, text: str) -> list[str]:
+        """The stems of normalised text, stop words still in their place."""
+        return list(map(self._stems.__getitem__, split_words(text)))
+
+    def _join_sequences(self, terms: list[str]) -> list[str]:
+        """Each run of stems that is a phrase becomes one term."""
+        starts = sorted(i for first in self._sequences for i in _positions(terms, first))
+        joined: list[str] = []
+        done = 0
+        for start in starts:
+            if start < done:
+                continue
+            for stems in self._sequences[terms[start]]:
+                if terms[start : start + len(stems)] == stems:
+                    joined += terms[done:start]
+                    joined.append(" ".join(stems).replace(_Stems.STOP, ""))
+                    done = start + len(stems)
+                    break
+        return joined + terms[done:] if done else terms
+
+
+class _Literals:
+    """Phrases that are looked for in the normalised text as they stand."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        ordered = sorted(phrases, key=len, reverse=True)
+        self._phrases = ordered
+        self._pattern = re.compile("|".join(f"({_pattern(phrase)})" for phrase in ordered))
+
+    def __bool__(self) -> bool:
+        return bool(self._phrases)
+
+    def split(self, text: str) -> Iterable[tuple[str, str]]:
+        """The text cut at the phrases: (text before, phrase), at last (rest, "")."""
+        done = 0
+        for match in self._pattern.finditer(text):
+            yield text[done : match.start()], self._phrases[(match.lastindex or 1) - 1]
+            done = match.end()
+        yield text[done:], ""
+
+
+def _is_han(char: str) -> bool:
+    return _HAN_CHAR.match(char) is not None
+
+
+def _is_run(phrase: str) -> bool:
+    """True for words of letters and digits alone, which are found by their stems."""
+    return _only_words(phrase) is not None and " ".join(_find_words(phrase)) == phrase
+
+
+def _pattern(phrase: str) -> str:
+    """The regular expression of a literal phrase.
+
+    An ASCII letter or digit at either end needs a word boundary there, as has a leading dot (".NET" is not in
+    "example.net"); an English word at the end may be a plural. A space between Chinese and Latin, or before a number,
+    is a matter of taste, so it may be there or not.
+    """
+    first = phrase[0]
+    # The look-behind stands after the first character, so that re can skip to that character at C speed.
+    before = f"(?<![0-9a-z]{re.escape(first)})" if _edge(first) or first == "." else ""
+    after = "(?![0-9a-z])" if _edge(phrase[-1]) else ""
+    plural = "(?:e?s)?" if phrase[-2:].isascii() and phrase[-2:].isalpha() else ""
+    rest = "".join(_inside(phrase, at) for at in range(1, len(phrase)))
+    return re.escape(first) + before + rest + plural + after
+
+
+def _edge(char: str) -> bool:
+    """True for an ASCII letter or digit."""
+    return char.isascii() and char.isalnum()
+
+
+def _inside(phrase: str, at: int) -> str:
+    """The pattern of the character at `at`; its neighbours decide whether white space is free there."""
+    left, char, right = phrase[at - 1], phrase[at], phrase[at + 1 : at + 2]
+    if char == " ":
+        return " ?" if right.isdigit() or _is_han(left) or _is_han(right) else " "
+    free = char.isalnum() and left.isalnum() and _is_han(char) != _is_han(left)
+    return (" ?" if free else "") + re.escape(char)
+
+
+def _positions(terms: list[str], term: str) -> Iterable[int]:
+    """Where the term stands, found by list.index at C speed."""
+    at = -1
+    try:
+        while True:
+            at = terms.index(term, at + 1)
+            yield at
+    except ValueError:
+        return

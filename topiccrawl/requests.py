@@ -1,0 +1,69 @@
+"""Between Scrapy's Requests and the frontier's records.
+
+A Request of the crawl itself is a URL and nothing else. One that a user's spider yields may carry a method, a body,
+headers, a callback by name and plain meta; these are kept as msgpack in the frontier. What is no plain data
+(a lambda, a Selector) can't outlive the process, and is refused with NotStorableError.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from scrapy import Request, Spider
+from scrapy.utils.request import request_from_dict
+
+from topiccrawl.errors import NotStorableError
+from topiccrawl.records import Lease
+from topiccrawl.urls import key_hash
+
+OURS = frozenset(
+    {"lease", "link_text", "yielded_by", "download_slot", "download_latency", "download_timeout", "depth", "proxy"}
+    | {"redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "_scheme_proxy", "_auth_proxy"}
+)
+"""Keys of meta that belong to one fetch, not to the URL."""
+
+_DEFAULTS = {"method": "GET", "encoding": "utf-8"}
+_DROPPED = frozenset({"url", "priority", "dont_filter", "flags"})
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """What makes a Request more than its URL."""
+
+    data: bytes
+    suffix: str  # of the URL key: method and body are part of what is known
+
+
+def to_request(lease: Lease, spider: Spider) -> Request:
+    """The Request that fetches a lease."""
+    if lease.request is None:
+        request = Request(lease.url, dont_filter=True)
+    else:
+        kept = msgspec.msgpack.decode(lease.request)
+        request = request_from_dict({"url": lease.url, "dont_filter": True, **kept}, spider=spider)
+    request.meta["lease"] = lease
+    return request
+
+
+def special(request: Request, spider: Spider) -> Special | None:
+    """What has to be kept of a user's Request beside its URL; None if nothing. Raises NotStorableError."""
+    try:
+        found = {name: value for name, value in request.to_dict(spider=spider).items() if name not in _DROPPED}
+        found["meta"] = {name: value for name, value in request.meta.items() if name not in OURS}
+        kept = {name: value for name, value in found.items() if value and _DEFAULTS.get(name) != value}
+        if not kept:
+            return None
+        data = msgspec.msgpack.encode(kept)
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise NotStorableError(
+            f"{request}: {error}; a Request in the frontier may hold plain data and methods of the spider only"
+        ) from error
+    by_body = f"{request.method} {key_hash(request.body.decode('latin-1')):x}"
+    return Special(data, "" if by_body == _PLAIN else f"#{by_body}")
+
+
+_PLAIN = f"GET {key_hash(''):x}"
+
+

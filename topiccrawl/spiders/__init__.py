@@ -1,0 +1,1 @@
+"""Spiders: `topic` is the crawl; subclass it to extract more from each page."""
