@@ -55,7 +55,9 @@ class FolderCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         needed = len(self.positional)
         if not needed <= len(args) <= needed + 1:
-            raise UsageError(f"{self.example.split()[1]} takes {' '.join(self.positional) or 'no argument'} [CRAWL_DIR]")
+            raise UsageError(
+                f"{self.example.split()[1]} takes {' '.join(self.positional) or 'no argument'} [CRAWL_DIR]"
+            )
         assert self.settings is not None
         folder = CrawlFolder.named(args[needed] if len(args) > needed else self.settings["CRAWL_DIR"])
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
@@ -19,12 +19,12 @@ from topiccrawl import parameters, strategies
 from topiccrawl.archive.catalogue import Catalogue
 from topiccrawl.archive.pagefiles import PageFiles
 from topiccrawl.database import Database
-from topiccrawl.errors import TopicError
+from topiccrawl.errors import ParameterError, TopicError
 from topiccrawl.folder import CrawlFolder, CrawlLog, write_whole
 from topiccrawl.frontier.base import MAX_DEPTH, Politeness, RetryPolicy
 from topiccrawl.frontier.sqlite import SqliteFrontier
 from topiccrawl.judge import Judge
-from topiccrawl.parameters import Config, Parameters
+from topiccrawl.parameters import Config
 from topiccrawl.records import Queue
 from topiccrawl.scope import Scope
 from topiccrawl.seeds import Seeds, find_file, read_seeds
@@ -38,7 +38,7 @@ FIXED = ("m0", "b", "f")  # with the topic: what scores depend on, and so what a
 class Crawl:
     """Everything that belongs to one crawl folder while it is being crawled."""
 
-    _all: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
+    _all: ClassVar[WeakKeyDictionary[Crawler, Crawl]] = WeakKeyDictionary()
 
     @classmethod
     def of(cls, crawler: Crawler) -> Crawl:
@@ -143,13 +143,13 @@ class Crawl:
             return read_seeds(text, self._places())
         if self.folder.seeds.is_file():
             return read_seeds(str(self.folder.seeds))
-        raise parameters.ParameterError(
+        raise ParameterError(
             "seeds: none given; name a file or URLs with -a seeds=..., or write them to "
             f"{self.folder.seeds}, one a line"
         )
 
     def _given_topic(self) -> Topic | None:
-        """The topic that the user named, or that lies where it is looked for; None: the folder's own, or to be learned."""
+        """The topic that the user named, or that lies where it is looked for; None: it is to be learned."""
         text = self.parameters.topic
         if text is not None:
             path = find_file(text, self._places())
@@ -167,7 +167,7 @@ class Crawl:
         for name in FIXED if self.resumed else ():
             kept = float(self.database.get_meta(name) or 0)
             if kept != getattr(self.parameters, name):
-                raise parameters.ParameterError(
+                raise ParameterError(
                     f"{name} is {getattr(self.parameters, name)}, but {self.folder.path} was crawled with {kept};"
                     " leave it, use another folder with -s CRAWL_DIR=..., or see `rescore` in the docs"
                 )

@@ -77,7 +77,7 @@ class CrawlFolder:
             owner = file.read().strip() or "unknown"
             file.close()
             raise FolderLockedError(
-                f"{self.path}: process {owner} is crawling in this folder; stop it, or name another with -s CRAWL_DIR=..."
+                f"{self.path}: process {owner} is crawling in it; stop it, or name another with -s CRAWL_DIR=..."
             ) from error
         file.truncate(0)
         file.write(f"{os.getpid()}\n")

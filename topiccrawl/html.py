@@ -109,11 +109,13 @@ def _encodable(text: str) -> str:
 
 def _read(root: etree._Element) -> _Raw:
     """One walk for everything but the text, which comes from one transformation."""
-    for template in list(root.iter("template")):
-        template.clear(keep_tail=True)  # type: ignore[call-arg]  # the stubs are older
     raw = _Raw()
-    for element in root.iter(*_READERS):
-        _READERS[element.tag](element, raw)
+    # libxml2 makes what stands behind </html> siblings of the root
+    for top in (root, *root.itersiblings()):
+        for template in list(top.iter("template")):
+            template.clear(keep_tail=True)  # type: ignore[call-arg]  # the stubs are older
+        for element in top.iter(*_READERS):
+            _READERS[element.tag](element, raw)
     raw.text = str(_VISIBLE(root))
     return raw
 

@@ -53,7 +53,9 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     def _engine_started(self) -> None:
         """No Referer is sent, so none is looked for."""
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:
+    def process_response(  # type: ignore[override]  # the spider argument is deprecated
+        self, request: Request, response: Response
+    ) -> Request | Response:
         try:
             result = super().process_response(request, response)
         except IgnoreRequest as error:
@@ -93,4 +95,3 @@ class ParentMiddleware(BaseSpiderMiddleware):
         if response is not None and response.request is not None:
             request.meta["yielded_by"] = response.request
         return request
-

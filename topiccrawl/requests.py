@@ -8,7 +8,6 @@ headers, a callback by name and plain meta; these are kept as msgpack in the fro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 from scrapy import Request, Spider
@@ -65,5 +64,3 @@ def special(request: Request, spider: Spider) -> Special | None:
 
 
 _PLAIN = f"GET {key_hash(''):x}"
-
-

@@ -141,7 +141,9 @@ def _failure_reason(error: BaseException) -> Reason:
     ):
         if any(isinstance(e, kind) for e in chain):
             return reason
-    if any(isinstance(e, (ConnectionLost, ConnectionResetError)) for e in chain) or isinstance(error, DownloadFailedError):
+    if any(isinstance(e, (ConnectionLost, ConnectionResetError)) for e in chain) or isinstance(
+        error, DownloadFailedError
+    ):
         return Reason.RESET
     return Reason.DOWNLOAD
 
@@ -164,6 +166,4 @@ def _chain(error: BaseException) -> list[BaseException]:
 def _plain(headers: object) -> dict[str, str]:
     """Scrapy's headers as text; several of one name are joined by line breaks."""
     pairs = headers.items()  # type: ignore[attr-defined]
-    return {
-        name.decode("latin-1"): "\n".join(value.decode("latin-1") for value in values) for name, values in pairs
-    }
+    return {name.decode("latin-1"): "\n".join(value.decode("latin-1") for value in values) for name, values in pairs}

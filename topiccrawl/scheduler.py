@@ -130,7 +130,7 @@ class TopicScheduler(BaseScheduler):
             finally:
                 remove(result, request)
 
-        engine._remove_request = removed  # type: ignore[method-assign]
+        engine._remove_request = removed  # type: ignore[method-assign,assignment]
         self._every(self._settings.getfloat("COMMIT_INTERVAL"), self._commit)
         self._every(INBOX_INTERVAL, self._read_inbox)
         self._history()
@@ -286,7 +286,7 @@ class TopicScheduler(BaseScheduler):
 
     def _accept(self, request: Request) -> bool:
         assert self._spider is not None
-        parent = self._flights.get(request.meta.get("yielded_by"))
+        parent = self._flights.get(request.meta["yielded_by"]) if "yielded_by" in request.meta else None
         candidate = self._candidate(request, parent.lease if parent else None)
         if parent is not None:
             parent.found.append(candidate)
@@ -372,9 +372,7 @@ class TopicScheduler(BaseScheduler):
         """To another URL key: this URL is done, the target a candidate with the m, sim and depth of the source."""
         lease = flight.lease
         status = flight.result.status if isinstance(flight.result, Response) else None
-        ended = Outcome(
-            queue=Queue.DONE, reason=Reason.REDIRECT, status=status, ended_at=flight.ended_at, note=target
-        )
+        ended = Outcome(queue=Queue.DONE, reason=Reason.REDIRECT, status=status, ended_at=flight.ended_at, note=target)
         if isinstance(flight.result, Request) and flight.follows is None:
             note = f"a handler of request_scheduled refused {target}"
             return replace(ended, queue=Queue.DISCARD, reason=Reason.IGNORED, note=note), []

@@ -353,6 +353,11 @@ def test_time_is_bounded(body: str) -> None:
     assert time.process_time() - start < 5
 
 
+def test_behind_the_end_of_html() -> None:
+    document = parse_html("<html><body><a href=/a>a</a></body></html><p>b<a href=/b>c</a></p><p>d", PAGE)
+    assert (document.text, paths(document)) == ("a\nbc\nd", ["/a", "/b"])
+
+
 def test_deep_page_keeps_its_beginning() -> None:
     document = parse_html("<a href=/a>a</a>" + "<div>x" * 100_000 + "<a href=/b>b</a>", PAGE)
     assert paths(document)[0] == "/a"

@@ -144,7 +144,7 @@ PIECES = (
 URL_PIECES = st.lists(st.sampled_from(PIECES.split(" ")), max_size=14).map("".join)
 
 
-
+@settings(max_examples=400)
 @given(st.one_of(URL_PIECES, URL_PIECES.map("http://s.test/".__add__), URL_PIECES.map("http://s".__add__), st.text()))
 @example("http://s.test/%%33%34")
 @example("http://;sid=x/y")
@@ -158,7 +158,7 @@ def test_url_key_is_idempotent_and_never_raises(text: str) -> None:
     assert urls.origin(text) == "" or host_of(text)
 
 
-
+@settings(max_examples=400)
 @given(st.one_of(URL_PIECES, st.text()), st.one_of(URL_PIECES, st.text()))
 def test_join_never_raises_and_gives_what_it_gets(base: str, href: str) -> None:
     url = join(base, href)

@@ -71,8 +71,8 @@ class Catalogue:
             [(first + i, row, *link) for i, link in enumerate(links)],
         )
         connection.execute(
-            "INSERT OR REPLACE INTO pages (url, file, pageinfo, links, title, relevance, relevant, status, type, charset,"
-            " language, size, sha256, fetched_at, first_link, link_count, held)"
+            "INSERT OR REPLACE INTO pages (url, file, pageinfo, links, title, relevance, relevant, status, type,"
+            " charset, language, size, sha256, fetched_at, first_link, link_count, held)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 row,

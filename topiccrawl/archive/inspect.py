@@ -162,7 +162,6 @@ class Folder:
             path=self._path(id_),
         )
 
-
     def _path(self, row: int | None) -> list[Step]:
         steps: list[Step] = []
         seen: set[int] = set()
@@ -185,9 +184,7 @@ class Folder:
         rows = self._database.rows(
             f"SELECT url, level, sim, depth FROM urls WHERE queue = 'waiting' ORDER BY {order} LIMIT ?", most
         )
-        return [
-            Waiting(url=url, m=self._m(level), sim=sim / MAX_SIM, depth=depth) for url, level, sim, depth in rows
-        ]
+        return [Waiting(url=url, m=self._m(level), sim=sim / MAX_SIM, depth=depth) for url, level, sim, depth in rows]
 
     def _url(self, row: int | None) -> str | None:
         found = next(self._database.rows("SELECT url FROM urls WHERE id = ?", row), None) if row else None

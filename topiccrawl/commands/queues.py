@@ -34,7 +34,9 @@ class Command(FolderCommand):
             self._print(overview, folder)
 
     def _print(self, overview: Overview, folder: CrawlFolder) -> None:
-        table = Table(title=f"{escape(str(folder.path))}: {sum(overview.queues.values())} URLs known", title_justify="left")
+        table = Table(
+            title=f"{escape(str(folder.path))}: {sum(overview.queues.values())} URLs known", title_justify="left"
+        )
         table.add_column("queue")
         table.add_column("URLs", justify="right")
         table.add_column("reasons")

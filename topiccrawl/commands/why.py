@@ -39,7 +39,9 @@ class Command(FolderCommand):
         lines.append(f"  since      {datetime.fromtimestamp(v.changed_at).astimezone():%Y-%m-%d %H:%M:%S}")
         if v.retry_at is not None:
             lines.append(f"  next try   in {max(0, v.retry_at - time.time()):.0f} s")
-        lines.append(f"  tries      {v.tries}" + (f", of which {v.crashes} ended with the process" if v.crashes else ""))
+        lines.append(
+            f"  tries      {v.tries}" + (f", of which {v.crashes} ended with the process" if v.crashes else "")
+        )
         lines.append(f"  m          {v.m:.4g} (m0·b^{v.level}; URLs below {v.m_min:g} are discarded)")
         if len(v.path) > 1:
             word = "relevant" if v.relevant_link else "not relevant"

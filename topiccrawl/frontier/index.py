@@ -7,6 +7,7 @@ first and then changes the index, which therefore never is ahead of the file.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
@@ -164,7 +165,7 @@ class UrlIndex:
         keys = self.column("priority")[waiting].astype(np.uint64) << np.uint64(ROW_BITS)
         keys |= waiting.astype(np.uint64) + np.uint64(1)
         starts = [0, *(np.flatnonzero(np.diff(hosts)) + 1).tolist(), len(hosts)]
-        for start, end in zip(starts, starts[1:], strict=False):
+        for start, end in pairwise(starts):
             host = self.hosts.numbered(int(hosts[start]))
             host.queue.extend(keys[start:end])
             self.hosts.place(host, now)

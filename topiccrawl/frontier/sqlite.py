@@ -343,7 +343,7 @@ class SqliteFrontier:
     def _retry_at(self, outcome: Outcome, tries: int, ended_at: float) -> float | None:
         if not outcome.retry or outcome.queue is not Queue.ERROR or tries >= self.retry.tries:
             return None
-        pause = min(self.retry.base * 2 ** max(0, tries - 1), self.retry.maximum)
+        pause = min(self.retry.base * 2.0 ** max(0, tries - 1), self.retry.maximum)
         pause *= 1 + self.retry.jitter * self._rng.random()
         if outcome.retry_after is not None:
             pause = max(pause, min(outcome.retry_after, self.politeness.max_retry_after))

@@ -1,1 +1,1 @@
-"""The schema of link.db, one numbered file a version. Read with importlib.resources: a path does not exist in an egg."""
+"""The schema of link.db, one numbered file a version, read with importlib.resources: an egg has no paths."""
