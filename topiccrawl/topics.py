@@ -7,6 +7,7 @@ needs its weight. A line without a weight has weight 1. UTF-8, UTF-16 and GBK ar
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -24,6 +25,14 @@ from topiccrawl.relevance.vectors import MAX_WEIGHT, MIN_WEIGHT, is_weight
 
 DEFAULT_WEIGHT = 1.0
 
+# In this order: the BOM of UTF-16 is the beginning of that of UTF-32.
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _NUMBER = r"[-+]?(?:[\d.,]*\d[\d.,]*(?:e[-+]?\d+)?|nan|inf(?:inity)?)"
 _weight_at_end = re.compile(rf"(.+?)\s+({_NUMBER})", re.IGNORECASE).fullmatch
 _wrong_separator = re.compile(rf"(.+?)\s*[,;:=|]\s*({_NUMBER})", re.IGNORECASE).fullmatch
@@ -72,32 +81,33 @@ def format_topic(topic: Topic) -> str:
 
 
 def _decode(data: bytes, where: str) -> str:
-    """The text of a file as editors save it: by its BOM or NUL bytes, else UTF-8, else GB18030 (which covers GBK)."""
-    for bom, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if data.startswith(bom):
-            names = [name]
-            break
-    else:
-        if b"\0" in data:
-            # Digits, spaces and line ends of UTF-16 have their NUL in the second byte when the low byte comes first.
-            names = ["utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"]
-        else:
-            names = ["utf-8", "gb18030"]
-    for name in names:
+    """The text of a file as editors save it; TopicError names the first line that is in no encoding."""
+    for encoding in _encodings(data):
         try:
-            return data.decode(name)
+            return data.decode(encoding)
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
     value = data.split(b"\n")[line - 1][:40]
     raise TopicError(f"{where}, line {line}: {value!r} is not text in UTF-8, UTF-16 or GBK; save the file as UTF-8")
 
 
+def _encodings(data: bytes) -> Sequence[str]:
+    """The encodings to try: by the BOM, by NUL bytes, else UTF-8 and then GB18030, which covers GBK."""
+    for bom, encoding in _BOMS.items():
+        if data.startswith(bom):
+            return [encoding]
+    if b"\0" in data:
+        # Digits, spaces and line ends of UTF-16 have their NUL in the second byte when the low byte comes first.
+        return ["utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"]
+    return ["utf-8", "gb18030"]
+
+
 def _entries(text: str) -> Iterator[tuple[int, str]]:
     """Line numbers, from 1, and the lines that are neither blank nor comment."""
     # Not splitlines(), which also cuts at form feeds and the like and would count lines as no editor does.
     for number, line in enumerate(re.split(r"\r\n?|\n", text), 1):
-        line = line.strip("\ufeff").strip()
-        if line and not line.startswith("#"):
+        line = line.strip("\ufeff").rstrip()
+        if line and not line.lstrip().startswith("#"):
             yield number, line
 
 
@@ -116,11 +126,14 @@ def _split_line(line: str) -> tuple[str, str | None]:
         fields = [field for field in map(str.strip, line.split("\t")) if field]
         if len(fields) > 2:
             raise ValueError(f"{line!r} has {len(fields)} fields; write word<TAB>weight")
-        return fields[0], fields[1] if len(fields) == 2 else None
+        if len(fields) < 2:
+            raise ValueError(f"{line!r} has no word before its tab; write word<TAB>weight")
+        return fields[0], fields[1]
     # Full-width digits must be seen as a number here too.
+    line = line.strip()
     plain = unicodedata.normalize("NFKC", line)
     if match := _weight_at_end(plain):
-        return line[: -len(line.split()[-1])].rstrip(), match[2]
+        return line[: -len(line.split()[-1])], match[2]
     if match := _wrong_separator(plain):
         raise ValueError(f"{line!r} has no tab before its weight; write {match[1]}<TAB>{match[2]}")
     if match := _wide_gap(line):

@@ -4,7 +4,6 @@ import html
 import http.client
 import json
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from topiccrawl.topics import read_topic
 ROOT = Path(__file__).parents[2]
 ORDER = json.loads((ROOT / "tests/data/order.json").read_text())
 TREE = {"/1": ["2", "3", "4"], "/2": ["5", "6"], "/3": ["7"], "/4": ["8"]}
-RECORDED = ROOT.parent / "shared" / "web"
 FETCHES = 300  # of the recorded web, each way
 
 
@@ -92,27 +90,16 @@ def test_the_small_tree(site, tmp_path, strategy, order):
 
 
 @pytest.fixture(scope="module")
-def recorded():
-    """The recorded web, played as a proxy that logs."""
-    if not (RECORDED / "unpack.sh").is_file():
-        pytest.skip("the recorded web is not here")
-    folder = subprocess.run(["bash", str(RECORDED / "unpack.sh")], capture_output=True, text=True, check=True)
-    web = Path(folder.stdout.strip())
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, str(RECORDED / "serve.py"), "--root", str(web), "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert "playing" in server.stdout.readline()
-    yield web, port
-    server.terminate()
-    server.wait(10)
+def player(recorded):
+    """The recorded web, played as a proxy."""
+    with recorded.played() as port:
+        yield recorded.folder, port
 
 
 @pytest.mark.parametrize("strategy", ["topic", "breadth", "depth"])
 @pytest.mark.parametrize("name", ["version-control", "zh-containers"])
-def test_the_recorded_web_is_fetched_as_a_naive_reading_of_the_algorithm_would(recorded, tmp_path, name, strategy):
-    web, port = recorded
+def test_the_recorded_web_is_fetched_as_a_naive_reading_of_the_algorithm_would(player, tmp_path, name, strategy):
+    web, port = player
     seeds, topic = web / "seeds" / f"{name}.txt", web / "topics" / f"{name}.txt"
     arguments = ["-a", f"topic={topic}", "-a", f"strategy={strategy}"]
     # The player refuses https, which is an error like any other; nothing leaves this machine.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -86,20 +88,20 @@ def test_errors_are_one_line_with_place_and_value(text: str, where: str, value: 
 
 @pytest.mark.parametrize("data", [b"", b"\n\r\n", b"\xef\xbb\xbf# nothing\r\n"])
 def test_no_words_is_an_error(data: bytes) -> None:
-    with pytest.raises(TopicError, match="t.txt: no topic word"):
+    with pytest.raises(TopicError, match=r"t\.txt: no topic word"):
         parse_topic(data, "t.txt")
 
 
 @pytest.mark.parametrize("data", [b"ok\t1\n\x81\x20\xff\t2\n", b"ok\t1\n\xff\xff"])
 def test_bytes_in_no_encoding_name_their_line(data: bytes) -> None:
-    with pytest.raises(TopicError, match="t.txt, line 2: "):
+    with pytest.raises(TopicError, match=r"t\.txt, line 2: "):
         parse_topic(data, "t.txt")
 
 
 def test_unreadable_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TopicError, match="nowhere.txt"):
+    with pytest.raises(TopicError, match=r"nowhere\.txt"):
         read_topic(tmp_path / "nowhere.txt")
-    with pytest.raises(TopicError, match=str(tmp_path)):
+    with pytest.raises(TopicError, match=re.escape(str(tmp_path))):
         read_topic(tmp_path)
 
 
@@ -120,12 +122,8 @@ def test_format_topic_round_trips(words: dict[str, float]) -> None:
 
 @given(st.binary(max_size=60) | st.text("a容\t 5,#\n\0", max_size=20).map(str.encode))
 def test_any_bytes_give_a_topic_or_a_topic_error(data: bytes) -> None:
-    try:
-        topic = parse_topic(data, "t")
-    except TopicError as error:
-        assert str(error).startswith("t")
-    else:
-        assert topic.words
+    with suppress(TopicError):
+        assert parse_topic(data, "t").words
 
 
 def seed(title: str, text: str) -> Document:

@@ -17,7 +17,7 @@ from functools import cache
 from importlib import resources
 
 import rjieba
-import snowballstemmer  # type: ignore[import-untyped]
+import snowballstemmer
 
 HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Letters other than Han: ranges instead of \w, which would glue "Docker" to the Chinese word behind it. A few marks of
