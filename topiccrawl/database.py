@@ -43,16 +43,19 @@ class Database:
     @classmethod
     def create(cls, folder: Path) -> Database:
         path = folder / FILE_NAME
-        try:
+        with _named(path):
             connection = sqlite3.connect(path, isolation_level=None, timeout=30, cached_statements=256)
-            connection.executescript(
-                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
-                f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY;"
-            )
+        try:
             database = cls(connection, path)
-            database._migrate()
-        except sqlite3.Error as error:
-            raise DatabaseError(f"{path}: {error}; move the file away to start anew, or restore a copy") from error
+            with _named(path):
+                connection.executescript(
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;"
+                    f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY;"
+                )
+                database._migrate()
+        except BaseException:
+            connection.close()
+            raise
         return database
 
     @classmethod
@@ -60,24 +63,32 @@ class Database:
         path = folder / FILE_NAME
         if not path.is_file():
             raise NotACrawlFolderError(f"{folder}: no crawl folder (no {FILE_NAME} in it); name one, or crawl first")
-        try:
+        with _named(path):
             connection = sqlite3.connect(
                 f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30
             )
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-        except sqlite3.Error as error:
-            raise DatabaseError(f"{path}: {error}") from error
-        if version != (wanted := len(migrations())):
-            raise DatabaseError(
-                f"{path}: schema {version}, this program reads {wanted}; run a crawl in it to migrate it"
-            )
-        return cls(connection, path)
+        try:
+            database = cls(connection, path)
+            with _named(path):
+                version = database._version()
+            if version < (wanted := len(migrations())):
+                raise DatabaseError(
+                    f"{path}: schema {version}, this program reads {wanted}; run a crawl in it to migrate it"
+                )
+        except BaseException:
+            connection.close()
+            raise
+        return database
+
+    def _version(self) -> int:
+        """The schema of the file; DatabaseError for one that this program can't know."""
+        version = int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > len(migrations()):
+            raise DatabaseError(f"{self.path}: written by a newer topiccrawl (schema {version}); update topiccrawl")
+        return version
 
     def _migrate(self) -> None:
-        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
-        scripts = migrations()
-        if version > len(scripts):
-            raise DatabaseError(f"{self.path}: written by a newer topiccrawl (schema {version}); update topiccrawl")
+        version, scripts = self._version(), migrations()
         for number, script in enumerate(scripts[version:], version + 1):
             self.connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
 
@@ -88,23 +99,25 @@ class Database:
         What must follow the file in memory is given to `after`: it runs when the outermost step has succeeded.
         """
         connection = self.connection
-        if not connection.in_transaction:
-            connection.execute("BEGIN IMMEDIATE")
-        name = f"step{self._depth}"
+        name, hooks = f"step{self._depth}", len(self._after)
         self._depth += 1
-        connection.execute(f"SAVEPOINT {name}")
         try:
+            if not connection.in_transaction:
+                connection.execute("BEGIN IMMEDIATE")
+            connection.execute(f"SAVEPOINT {name}")
             yield connection
-        except BaseException:
+            connection.execute(f"RELEASE {name}")
+        except BaseException as error:
+            del self._after[hooks:]
             # A full disk may have rolled the whole transaction back already: then there is no savepoint left.
             if connection.in_transaction:
                 connection.execute(f"ROLLBACK TO {name}")
                 connection.execute(f"RELEASE {name}")
-            self._after.clear()
-            self._depth -= 1
+            if isinstance(error, sqlite3.Error):
+                raise _fault(self.path, error) from error
             raise
-        connection.execute(f"RELEASE {name}")
-        self._depth -= 1
+        finally:
+            self._depth -= 1
         if self._depth == 0 and self._after:
             actions, self._after = self._after, []
             for action in actions:
@@ -131,7 +144,8 @@ class Database:
                 raise DatabaseError(f"{self.path}: {error}; nothing written since the last commit") from error
 
     def get_meta(self, name: str) -> str | None:
-        row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        with _named(self.path):
+            row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def set_meta(self, name: str, value: str) -> None:
@@ -139,12 +153,29 @@ class Database:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        return iter(self.connection.execute(sql, values))
+        with _named(self.path):
+            yield from self.connection.execute(sql, values)
 
     def close(self) -> None:
-        if self.connection.in_transaction:
-            self.connection.execute("COMMIT")
-        self.connection.close()
+        try:
+            self.commit()
+        finally:
+            self.connection.close()
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _fault(path, error) from error
+
+
+def _fault(path: Path, error: sqlite3.Error) -> DatabaseError:
+    """An error of SQLite that says which file it is about, and what to do."""
+    damaged = (getattr(error, "sqlite_errorcode", 0) & 0xFF) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    hint = "; move the file away to start anew, or restore a copy" if damaged else ""
+    return DatabaseError(f"{path}: {error}{hint}")
 
 
 class CommitTimer:

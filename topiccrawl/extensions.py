@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
@@ -137,11 +138,13 @@ class Progress:
         return ", ".join(f"{name} {value}" for name, value in self._figures().items())
 
     def _panel(self) -> Table:
+        """Two rows of figures, narrow enough for 80 columns."""
         figures = self._figures()
-        table = Table(title=f"topiccrawl: {self._crawl.folder.path}", title_justify="left", expand=False)
-        for name in figures:
-            table.add_column(name, justify="right", no_wrap=True)
-        table.add_row(*figures.values())
+        queues = [(str(queue), figures.pop(queue)) for queue in Queue]
+        table = Table.grid(padding=(0, 2))
+        table.title, table.title_justify = f"topiccrawl: {self._crawl.folder.path}", "left"
+        for row in (list(figures.items()), queues):
+            table.add_row(*(f"[dim]{name}[/] [bold]{escape(value)}[/]" for name, value in row))
         return table
 
     def summary(self, reason: str) -> list[str]:

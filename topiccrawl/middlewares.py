@@ -13,7 +13,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from topiccrawl.crawl import Crawl
 from topiccrawl.records import Queue, Reason
-from topiccrawl.urls import url_key
+from topiccrawl.requests import key_of
 
 ROBOTS_FETCH = "robots_fetch"  # meta of the requests for robots.txt itself
 
@@ -60,9 +60,11 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             result = super().process_response(request, response)
         except IgnoreRequest as error:
             raise Refused(Reason.REDIRECT_MAX, str(error), queue=Queue.ERROR, asked=True) from error
+        except ValueError:  # a Location that is no URL: the answer of this status is the end
+            return response
         if not isinstance(result, Request) or request.meta.get(ROBOTS_FETCH):
             return result
-        if url_key(result.url) != url_key(request.url):
+        if key_of(result) != key_of(request):
             return result
         cookies = _cookies(request, response)
         before = request.headers.get(b"Cookie", b"") or b""

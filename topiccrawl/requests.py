@@ -15,7 +15,7 @@ from scrapy.utils.request import request_from_dict
 
 from topiccrawl.errors import NotStorableError
 from topiccrawl.records import Lease
-from topiccrawl.urls import key_hash
+from topiccrawl.urls import key_hash, url_key
 
 OURS = frozenset(
     {"lease", "link_text", "yielded_by", "download_slot", "download_latency", "download_timeout", "depth", "proxy"}
@@ -59,8 +59,31 @@ def special(request: Request, spider: Spider) -> Special | None:
         raise NotStorableError(
             f"{request}: {error}; a Request in the frontier may hold plain data and methods of the spider only"
         ) from error
-    by_body = f"{request.method} {key_hash(request.body.decode('latin-1')):x}"
-    return Special(data, "" if by_body == _PLAIN else f"#{by_body}")
+    return Special(data, _suffix(request.method, request.body))
 
 
-_PLAIN = f"GET {key_hash(''):x}"
+def redirected(lease: Lease, request: Request | None) -> Special | None:
+    """What of a lease's Request goes on to the target of its redirect; None if nothing.
+
+    `request` is Scrapy's for the target, which says whether method and body go along; None: they don't.
+    """
+    if lease.request is None:
+        return None
+    kept = msgspec.msgpack.decode(lease.request)
+    method, body = (request.method, request.body) if request is not None else ("GET", b"")
+    if method == "GET":
+        kept.pop("method", None)
+    if not body:
+        kept.pop("body", None)
+    return Special(msgspec.msgpack.encode(kept), _suffix(method, body)) if kept else None
+
+
+def key_of(request: Request) -> str:
+    """The URL key, of which a method other than GET and a body are a part."""
+    return url_key(request.url) + _suffix(request.method, request.body)
+
+
+def _suffix(method: str, body: bytes) -> str:
+    if method == "GET" and not body:
+        return ""
+    return f"#{method} {key_hash(body.decode('latin-1')):x}"

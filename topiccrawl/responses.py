@@ -25,8 +25,10 @@ from twisted.web.client import ResponseFailed
 
 from topiccrawl.html import parse_html, parse_text
 from topiccrawl.records import Lease, Outcome, Page, Queue, Reason
+from topiccrawl.urls import is_http, join
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+REDIRECT_STATUS = frozenset({301, 302, 303, 307, 308})
 RETRY_STATUS = frozenset({408, 429})  # and every 5xx
 
 
@@ -99,6 +101,14 @@ def retry_after(response: Response, now: float) -> float | None:
     except (TypeError, ValueError):
         return None
     return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
+
+
+def foreign_location(response: Response) -> str | None:
+    """Where a redirect leads that Scrapy doesn't follow: to a URL that is not http(s)."""
+    if response.status not in REDIRECT_STATUS:
+        return None
+    target = join(response.url, (response.headers.get(b"Location") or b"").decode("latin-1"))
+    return None if target is None or is_http(target) else target
 
 
 def outcome_of_status(response: Response, ended_at: float) -> Outcome:

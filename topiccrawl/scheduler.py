@@ -53,9 +53,10 @@ from topiccrawl.records import (
     Reason,
     RobotsFile,
 )
-from topiccrawl.requests import special, to_request
+from topiccrawl.requests import Special, key_of, redirected, special, to_request
 from topiccrawl.responses import (
     content_type,
+    foreign_location,
     kind_of,
     outcome_of_failure,
     outcome_of_status,
@@ -304,10 +305,7 @@ class TopicScheduler(BaseScheduler):
             level, sim = self.crawl.judge.child(text, parent.level)
             depth = parent.depth + 1
         made = self.crawl.judge.one(request.url, level=level, sim=sim, depth=depth, text=text)
-        if extra is None:
-            return made
-        key = made.key + extra.suffix
-        return replace(made, key=key, hash=key_hash(key), request=extra.data)
+        return _with(made, extra)
 
     # ---- the end point ----
 
@@ -323,7 +321,7 @@ class TopicScheduler(BaseScheduler):
         """Decide the outcome and write it; or go on inside the lease."""
         if isinstance(flight.result, Request):
             self._expected.pop(flight.result, None)
-            if flight.follows is not None and url_key(flight.follows.url) == url_key(flight.lease.url):
+            if flight.follows is not None and key_of(flight.follows) == flight.lease.key:
                 self._hop(flight, flight.follows)
                 return
         outcome, candidates = self._outcome(flight)
@@ -351,6 +349,8 @@ class TopicScheduler(BaseScheduler):
             return replace(ok, queue=Queue.ERROR, reason=Reason.INTERNAL, note=note), []
         page = flight.page
         if page is None:
+            if elsewhere := foreign_location(result):
+                return self._redirected(flight, elsewhere)
             return self._without_page(flight, result, ok), []
         if (target := page.document.refresh) and url_key(target) != lease.key:
             return self._redirected(flight, target)
@@ -378,11 +378,12 @@ class TopicScheduler(BaseScheduler):
             return replace(ended, queue=Queue.DISCARD, reason=Reason.IGNORED, note=note), []
         if lease.hops >= self._settings.getint("REDIRECT_MAX_TIMES"):
             return replace(ended, queue=Queue.ERROR, reason=Reason.REDIRECT_MAX), []
-        if self.crawl.frontier.redirects_to(key_hash(url_key(target)), lease.row):
-            return replace(ended, queue=Queue.ERROR, reason=Reason.REDIRECT_LOOP), []
         candidate = self.crawl.judge.one(
             target, level=lease.level, sim=lease.sim, depth=lease.depth, text=lease.text, hops=lease.hops + 1
         )
+        candidate = _with(candidate, redirected(lease, flight.result if isinstance(flight.result, Request) else None))
+        if self.crawl.frontier.redirects_to(candidate.hash, lease.row):
+            return replace(ended, queue=Queue.ERROR, reason=Reason.REDIRECT_LOOP), []
         return ended, [candidate]
 
     def _hop(self, flight: Flight, request: Request) -> None:
@@ -523,6 +524,14 @@ class TopicScheduler(BaseScheduler):
         assert engine is not None
         if engine.spider is not None:
             asyncio.ensure_future(engine.close_spider_async(reason=reason))  # noqa: RUF006
+
+
+def _with(candidate: Candidate, extra: Special | None) -> Candidate:
+    """The candidate of a Request that is more than its URL."""
+    if extra is None:
+        return candidate
+    key = candidate.key + extra.suffix
+    return replace(candidate, key=key, hash=key_hash(key), request=extra.data)
 
 
 def robots_file(response: Response) -> RobotsFile:

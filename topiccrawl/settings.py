@@ -8,6 +8,7 @@ NEWSPIDER_MODULE = "topiccrawl.spiders"
 COMMANDS_MODULE = "topiccrawl.commands"
 USER_AGENT = "topiccrawl/0.1"
 LOG_LEVEL = "INFO"
+LOG_VERSIONS: list[str] = []
 
 # ---- what is crawled: parameters that `-a` and set.conf override (parameters.py) ----
 CRAWL_DIR = "crawl"  # the crawl folder
@@ -84,4 +85,5 @@ METAREFRESH_ENABLED = False  # read from the parsed page instead
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
 WARN_ON_GENERATOR_RETURN_VALUE = False
+STATS_DUMP = False  # the summary says what matters; True lists all figures
 LOG_FORMATTER = "topiccrawl.extensions.QuietLog"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import sys
 
 from scrapy.commands import crawl
@@ -12,10 +13,15 @@ from scrapy.exceptions import UsageError
 from topiccrawl.errors import TopicCrawlError
 from topiccrawl.parameters import help_text
 
+QUIET = ("addons", "middleware", "crawler", "core.engine", "spidermiddlewares.httperror")
+"""Scrapy's loggers whose INFO lines tell a crawl's user nothing that our own don't; all speak with -L DEBUG."""
+
 FAULTS = frozenset({"topic", "database", "disk", "internal"})
 
 
 class Command(crawl.Command):
+    """Scrapy's command, quieter and with one line for what is wrong."""
+
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args == ["topic"] and opts.spargs.get("help"):
             print(help_text())
@@ -23,7 +29,10 @@ class Command(crawl.Command):
         if len(args) != 1:
             raise UsageError("name one spider, as in: scrapy crawl topic -a seeds=seeds/init_url.txt")
         process = self.crawler_process
-        assert process is not None
+        assert process is not None and self.settings is not None
+        if self.settings["LOG_LEVEL"] != "DEBUG":
+            for name in QUIET:
+                logging.getLogger(f"scrapy.{name}").setLevel(logging.WARNING)
         try:
             crawler = self._create_crawler(args[0])
             task = process.crawl(crawler, **opts.spargs)

@@ -16,6 +16,8 @@ from topiccrawl.records import Candidate, Lease, Outcome, Queue, Reason, RobotsF
 
 Counts = dict[Queue, int]
 MAX_LEVEL = MAX_DEPTH = 65535
+SEEDS_EXEMPT = frozenset({Reason.M, Reason.DEPTH, Reason.SCOPE, Reason.DENY, Reason.LENGTH})
+"""Reasons by which the limits and rules of a crawl discard a link, but never a seed."""
 MAX_CRASHES = 5
 """A URL whose fetch went down with the process this often stays in error."""
 
@@ -67,9 +69,13 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 class Frontier(Protocol):
     """One crawl's URLs. Each URL key is in exactly one queue at any time, also after a kill."""
 
+    late: int
+    """How many leases were finished when they were no longer open."""
+
     def add(self, candidates: Sequence[Candidate], parent: int | None = None) -> tuple[int, ...]:
         """One step decides for each candidate: new, known, raised, or revived from discard.
 
+        Without a parent they are seeds: no limit keeps them out, and one that a limit discarded as a link is revived.
         Atomic. Idempotent: a repetition finds known URLs. Returns the row of each, in the order given. New URLs get
         rising rows in the order given, which is "first come".
         """
@@ -87,7 +93,7 @@ class Frontier(Protocol):
         """
 
     def finish_robots(self, lease: Lease, robots: RobotsFile) -> None:
-        """End a lease of kind ROBOTS."""
+        """End a lease of kind ROBOTS; one that is not open is counted in `late`, and nothing changes."""
 
     def allows(self, url: str) -> bool:
         """True unless the robots.txt known for the URL's origin forbids it."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from heapq import heappop, heappush
 from random import Random
+from typing import NamedTuple
 
 from topiccrawl.frontier.base import Politeness
 from topiccrawl.frontier.order import KeyQueue
@@ -39,10 +40,19 @@ class Origin:
         self.changed_at = changed_at
 
 
+class Rest(NamedTuple):
+    """How a host is treated after a request to it."""
+
+    backoff: float
+    crawl_delay: float | None
+    next_allowed: float
+
+
 class Host:
     """Politeness state and waiting URLs of one host."""
 
     __slots__ = (
+        "asking_robots",
         "backoff",
         "crawl_delay",
         "name",
@@ -61,6 +71,7 @@ class Host:
         self.name = name
         self.queue = queue
         self.open = 0
+        self.asking_robots = False  # a lease of kind ROBOTS is open: the rest must wait for the rules
         self.next_allowed = 0.0
         self.crawl_delay: float | None = None
         self.backoff = 0.0
@@ -126,7 +137,7 @@ class HostTable:
     def place(self, host: Host, now: float) -> None:
         """Enter the host where it belongs. To be called whenever its head, its places or its time changed."""
         key = self.head(host)
-        if key is None or host.open >= self.politeness.per_host:
+        if key is None or not self._is_free(host):
             return
         if host.next_allowed > now:
             if host.timed_at != host.next_allowed:
@@ -143,8 +154,7 @@ class HostTable:
             key, number = self._ready[0]
             host = self._hosts[number]
             if host.ready_key == key:
-                free = host.open < self.politeness.per_host and host.next_allowed <= now
-                if free and self.head(host) == key:
+                if self._is_free(host) and host.next_allowed <= now and self.head(host) == key:
                     return host
                 host.ready_key = None
                 heappop(self._ready)
@@ -158,7 +168,7 @@ class HostTable:
         while self._timed:
             time, number = self._timed[0]
             host = self._hosts[number]
-            if host.timed_at == time and host.open < self.politeness.per_host and self.head(host) is not None:
+            if host.timed_at == time and self._is_free(host) and self.head(host) is not None:
                 return time
             heappop(self._timed)
             if host.timed_at == time:
@@ -169,32 +179,39 @@ class HostTable:
         """How many hosts have waiting URLs."""
         return sum(1 for host in self._hosts if self.head(host) is not None)
 
-    def asked(self, host: Host, now: float) -> None:
+    def asked(self, host: Host, now: float, *, robots: bool = False) -> None:
         """A request goes out to the host."""
         host.open += 1
+        host.asking_robots |= robots
         if self.politeness.per_host > 1:
             host.next_allowed = max(host.next_allowed, now + self.delay(host))
 
-    def answered(self, host: Host, outcome: Outcome, ended_at: float) -> None:
-        """A request to the host came to its end: its delay runs from here."""
-        host.open -= 1
+    def rest(self, host: Host, outcome: Outcome, ended_at: float, crawl_delay: float | None) -> Rest:
+        """What the end of a request means for the host; to be given to `answered`. Its delay runs from the end."""
         if not outcome.asked:
-            return
-        if outcome.status in SLOW_DOWN:
-            slower = 2 * max(host.backoff, self._base_delay(host), MIN_BACKOFF / 2)
-            host.backoff = min(slower, self.politeness.max_backoff)
-        elif outcome.status is not None and host.backoff:
-            host.backoff = host.backoff / 2 if host.backoff / 2 > self._base_delay(host) else 0.0
-        pause = self.delay(host)
-        if outcome.retry_after is not None:
-            pause = max(pause, min(outcome.retry_after, self.politeness.max_retry_after))
-        if host.open == 0 or outcome.retry_after is not None:
-            host.next_allowed = max(host.next_allowed, ended_at + pause)
+            return Rest(host.backoff, crawl_delay, host.next_allowed)
+        base, backoff = self._base_delay(crawl_delay), host.backoff
+        slow_down = outcome.status in SLOW_DOWN
+        if slow_down:
+            backoff = min(2 * max(backoff, base, MIN_BACKOFF / 2), self.politeness.max_backoff)
+        elif outcome.status is not None and backoff:
+            backoff = backoff / 2 if backoff / 2 > base else 0.0
+        next_allowed = host.next_allowed
+        if host.open == 1 or slow_down or outcome.retry_after is not None:
+            asked_for = min(outcome.retry_after or 0.0, self.politeness.max_retry_after)
+            next_allowed = max(next_allowed, ended_at + max(self._jittered(max(base, backoff)), asked_for))
+        return Rest(backoff, crawl_delay, next_allowed)
+
+    def answered(self, host: Host, rest: Rest, *, robots: bool = False) -> None:
+        """A request to the host came to its end."""
+        host.open -= 1
+        if robots:
+            host.asking_robots = False
+        host.backoff, host.crawl_delay, host.next_allowed = rest
 
     def delay(self, host: Host) -> float:
         """Seconds from the end of a request to the start of the next, back-off and jitter included."""
-        delay = max(self._base_delay(host), host.backoff)
-        return delay * (1 + self.politeness.jitter * self._rng.random()) if delay else 0.0
+        return self._jittered(max(self._base_delay(host.crawl_delay), host.backoff))
 
     def destroy(self) -> None:
         self._hosts, self._by_name, self._ready, self._timed = [], {}, [], []
@@ -207,6 +224,11 @@ class HostTable:
                 host.timed_at = None
                 self.place(host, now)
 
-    def _base_delay(self, host: Host) -> float:
-        crawl_delay = min(host.crawl_delay or 0.0, self.politeness.max_crawl_delay)
-        return max(self.politeness.delay, crawl_delay)
+    def _is_free(self, host: Host) -> bool:
+        return host.open < self.politeness.per_host and not host.asking_robots
+
+    def _base_delay(self, crawl_delay: float | None) -> float:
+        return max(self.politeness.delay, min(crawl_delay or 0.0, self.politeness.max_crawl_delay))
+
+    def _jittered(self, delay: float) -> float:
+        return delay * (1 + self.politeness.jitter * self._rng.random()) if delay else 0.0

@@ -85,10 +85,11 @@ class UrlIndex:
     def scheme(self, row: int) -> str:
         return "https" if self.column("https")[row - 1] else "http"
 
-    def improvable(self, rows: NDArray[np.int64], candidates: Sequence[Candidate]) -> list[int]:
+    def improvable(self, rows: NDArray[np.int64], candidates: Sequence[Candidate], seeds: bool) -> list[int]:
         """Positions of the candidates that give a known URL a better pair (m, sim) or a smaller depth.
 
-        Done and processing stay as they are: their links were judged with the m they had.
+        A seed may lift it from discard, too. Done and processing stay as they are: their links were judged with the m
+        they had.
         """
         slots = rows - 1
         queues, levels, sims, depths = (self.column(name)[slots] for name in ("queue", "level", "sim", "depth"))
@@ -97,6 +98,8 @@ class UrlIndex:
         new_sims = np.fromiter((c.sim for c in candidates), np.int64, n)
         new_depths = np.fromiter((c.depth for c in candidates), np.int64, n)
         better = (new_levels < levels) | ((new_levels == levels) & (new_sims > sims)) | (new_depths < depths)
+        if seeds:
+            better |= queues == CODES[Queue.DISCARD]
         open_ = (queues != CODES[Queue.DONE]) & (queues != CODES[Queue.PROCESSING])
         positions: list[int] = np.flatnonzero(open_ & better).tolist()
         return positions

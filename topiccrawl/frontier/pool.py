@@ -88,6 +88,7 @@ class RecordPool:
 
 EMPTY = 0
 _FULL = 0.66
+_SMALLEST = 1 << 12
 
 
 class KnownTable:
@@ -99,7 +100,7 @@ class KnownTable:
 
     def __init__(self, fields: Mapping[str, DTypeLike], block: int = 4096) -> None:
         self.records = RecordPool({"hash": np.uint64, **fields}, block)
-        self._table: NDArray[np.uint32] = np.zeros(1 << 12, np.uint32)
+        self._table: NDArray[np.uint32] = np.empty(0, np.uint32)
 
     def __len__(self) -> int:
         return self.records.used
@@ -132,7 +133,7 @@ class KnownTable:
 
     def destroy(self) -> None:
         self.records.destroy()
-        self._table = np.zeros(1 << 12, np.uint32)
+        self._table = np.empty(0, np.uint32)
 
     def nbytes(self) -> int:
         return self.records.nbytes() + self._table.nbytes
@@ -147,7 +148,7 @@ class KnownTable:
             rows, place = rows[going], (place[going] + np.uint64(1)) & mask
 
     def _rehash(self) -> None:
-        size = len(self._table)
+        size = max(len(self._table), _SMALLEST)
         while len(self) > _FULL * size / 2:
             size *= 2
         self._table = np.zeros(size, np.uint32)

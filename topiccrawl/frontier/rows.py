@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from topiccrawl.frontier.base import MAX_CRASHES
+from topiccrawl.frontier.base import MAX_CRASHES, MAX_DEPTH, SEEDS_EXEMPT
 from topiccrawl.records import Candidate, Outcome, Queue, Reason, Selection
 from topiccrawl.urls import key_hash, url_key
 
@@ -46,7 +46,7 @@ def new_row(
     c = candidate
     queue = Queue.WAITING if reason is None else Queue.DISCARD
     key = None if c.key == c.url else c.key
-    place = (row, signed(c.hash), host, queue, c.level, c.sim, c.depth)
+    place = (row, signed(c.hash), host, queue, c.level, c.sim, min(c.depth, MAX_DEPTH))
     return (*place, c.url, key, parent, c.text, c.hops, reason, now, c.request)
 
 
@@ -102,6 +102,13 @@ def finish(
     )
 
 
+def rest(connection: sqlite3.Connection, host: int, next_allowed: float, crawl_delay: float | None) -> None:
+    """How long a host is left alone, also by the next run."""
+    connection.execute(
+        "UPDATE hosts SET next_allowed = ?, crawl_delay = ? WHERE id = ?", (next_allowed, crawl_delay, host)
+    )
+
+
 def target(connection: sqlite3.Connection, row: int) -> int | None:
     """Where a row that is done by a redirect leads to."""
     found = connection.execute("SELECT target FROM urls WHERE id = ? AND queue = 'done'", (row,)).fetchone()
@@ -147,11 +154,10 @@ def retries(connection: sqlite3.Connection) -> Iterator[tuple[float, int]]:
 
 def limited(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, str, int | None]]:
     """(row, url, parent) of what waits, and of what a limit of the crawl discarded; rows above `after`."""
-    reasons = (Reason.M, Reason.DEPTH, Reason.SCOPE, Reason.DENY, Reason.LENGTH)
     return connection.execute(
         "SELECT id, url, parent FROM urls WHERE id > ? AND (queue = 'waiting' OR queue = 'discard' AND reason IN"
-        f" ({', '.join('?' * len(reasons))})) ORDER BY id LIMIT ?",
-        (after, *reasons, most),
+        f" ({', '.join('?' * len(SEEDS_EXEMPT))})) ORDER BY id LIMIT ?",
+        (after, *SEEDS_EXEMPT, most),
     ).fetchall()
 
 

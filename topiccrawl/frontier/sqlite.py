@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from topiccrawl.database import Database
 from topiccrawl.frontier import rows as table
-from topiccrawl.frontier.base import MAX_DEPTH, Counts, Finished, Limits, Politeness, RetryPolicy
-from topiccrawl.frontier.hosts import Host, Origin, RobotsState
+from topiccrawl.frontier.base import MAX_DEPTH, SEEDS_EXEMPT, Counts, Finished, Limits, Politeness, RetryPolicy
+from topiccrawl.frontier.hosts import Host, Origin, Rest, RobotsState
 from topiccrawl.frontier.index import QUEUES, ROW_MASK, UrlIndex
 from topiccrawl.frontier.robots import RobotsRules, crawl_delay
 from topiccrawl.records import (
@@ -66,6 +66,7 @@ class SqliteFrontier:
         self._leases: dict[int, Lease] = {}
         self._token = 0
         self._retries: list[tuple[float, int]] = []
+        self._due: dict[int, float] = {}  # the entry of `_retries` that counts for a row
         self._load()
 
     # ---- the verbs ----
@@ -80,8 +81,7 @@ class SqliteFrontier:
         return len(orphans)
 
     def add(self, candidates: Sequence[Candidate], parent: int | None = None) -> tuple[int, ...]:
-        if self._database.pending:
-            raise RuntimeError("one add or finish per step: memory follows the file only when the step has ended")
+        self._must_be_alone()
         with self._database.transaction():
             return self._add(candidates, parent)
 
@@ -110,41 +110,52 @@ class SqliteFrontier:
         if self._leases.get(lease.token) is not lease:
             self.late += 1
             return None
+        self._must_be_alone()
         now = self._clock()
         ended_at = now if outcome.ended_at is None else outcome.ended_at
+        host = self._index.hosts.named(lease.host)
+        rest = self._index.hosts.rest(host, outcome, ended_at, host.crawl_delay)
         failed = outcome.queue is not Queue.DONE
         retry_at = self._retry_at(outcome, lease.tries + failed, ended_at)
         with self._database.transaction() as connection:
             rows = self._add(candidates, lease.row)
             target = rows[0] if outcome.reason is Reason.REDIRECT and rows else None
             table.finish(connection, lease.row, outcome, failed=failed, retry_at=retry_at, target=target, now=now)
-            self._database.after(lambda: self._finished(lease, outcome, ended_at, retry_at))
+            if rest.next_allowed != host.next_allowed:
+                table.rest(connection, host.number, rest.next_allowed, rest.crawl_delay)
+            self._database.after(lambda: self._finished(lease, outcome.queue, retry_at, host, rest, now))
         return Finished(queue=outcome.queue, retry_at=retry_at, rows=rows)
 
     def finish_robots(self, lease: Lease, robots: RobotsFile) -> None:
-        if self._leases.pop(lease.token, None) is None:
+        if self._leases.get(lease.token) is not lease:
             self.late += 1
             return
+        self._must_be_alone()
         now = self._clock()
         ended_at = now if robots.ended_at is None else robots.ended_at
-        host = self._index.hosts.named(lease.host)
-        site = host.origins[lease.url.partition(":")[0]]
-        site.changed_at = now
+        host, scheme = self._index.hosts.named(lease.host), lease.url.partition(":")[0]
         if robots.reachable:
-            site.state, site.tries = RobotsState.KNOWN, 0
-            host.crawl_delay = crawl_delay(robots.text, self._user_agent)
+            site, pace = Origin(RobotsState.KNOWN, 0, now), crawl_delay(robots.text, self._user_agent)
         else:
-            site.tries += 1
-            final = site.tries >= self.politeness.robots_tries
-            site.state = RobotsState.UNREACHABLE if final else RobotsState.DEFERRED
+            tries, pace = host.origins[scheme].tries + 1, host.crawl_delay
+            final = tries >= self.politeness.robots_tries
+            site = Origin(RobotsState.UNREACHABLE if final else RobotsState.DEFERRED, tries, now)
         answer = Outcome(queue=Queue.DONE, status=robots.status, retry_after=robots.retry_after)
-        self._index.hosts.answered(host, answer, ended_at)
+        rest = self._index.hosts.rest(host, answer, ended_at, pace)
         if site.state is RobotsState.DEFERRED:
             pause = self.politeness.robots_retry * 2 ** (site.tries - 1)
-            host.next_allowed = max(host.next_allowed, ended_at + pause)
-        self._robots.write(origin(lease.url), site.state, robots.text, robots.status, site.tries, now)
-        self._write_host(host)
-        self._index.hosts.place(host, now)
+            rest = rest._replace(next_allowed=max(rest.next_allowed, ended_at + pause))
+
+        def remember() -> None:
+            del self._leases[lease.token]
+            host.origins[scheme] = site
+            self._index.hosts.answered(host, rest, robots=True)
+            self._index.hosts.place(host, now)
+
+        with self._database.transaction() as connection:
+            self._robots.write(origin(lease.url), site.state, robots.text, robots.status, site.tries, now)
+            table.rest(connection, host.number, rest.next_allowed, rest.crawl_delay)
+            self._database.after(remember)
 
     def allows(self, url: str) -> bool:
         return not self.politeness.obey_robots or self._robots.allows(url)
@@ -188,6 +199,7 @@ class SqliteFrontier:
                 table.reset(connection, part, now)
             for row in part:
                 self._forget_robots(row)
+                self._due.pop(row, None)
                 self._index.move(row, Queue.WAITING, now)
         return len(rows)
 
@@ -195,6 +207,7 @@ class SqliteFrontier:
         self._index.destroy()
         self._leases.clear()
         self._retries.clear()
+        self._due.clear()
 
     # ---- beyond the contract: what only the embedded store can tell ----
 
@@ -273,15 +286,17 @@ class SqliteFrontier:
     def _raise(self, rows: NDArray[np.int64], candidates: list[Candidate], parent: int | None) -> None:
         """Give known URLs the better pair or the smaller depth that a candidate brings; revive what that lifts."""
         now = self._clock()
-        for i in self._index.improvable(rows, candidates):
+        for i in self._index.improvable(rows, candidates, parent is None):
             row, new, old = int(rows[i]), candidates[i], self._index.rated(int(rows[i]))
             giver = table.giver(self._database.connection, row)
+            is_seed = parent is None and new.refusal is None
             rated = old._replace(depth=min(old.depth, new.depth))
-            if (-new.level, new.sim) > (-old.level, old.sim):
+            pair, had = (-new.level, new.sim), (-old.level, old.sim)
+            if pair > had or (is_seed and pair == had):
                 rated = rated._replace(level=new.level, sim=new.sim)
                 giver = giver._replace(parent=parent, link_text=new.text)
-            if old.queue is Queue.DISCARD and giver.reason in REVIVABLE:
-                reason = self.limits.verdict(rated.level, rated.depth) if parent is not None else None
+            if old.queue is Queue.DISCARD and giver.reason in (SEEDS_EXEMPT if is_seed else REVIVABLE):
+                reason = None if is_seed else self.limits.verdict(rated.level, rated.depth)
                 giver = giver._replace(reason=reason)
                 if reason is None:
                     rated, giver = rated._replace(queue=Queue.WAITING), giver._replace(changed_at=now)
@@ -322,7 +337,7 @@ class SqliteFrontier:
 
     def _asked(self, host: Host, lease: Lease, now: float) -> Lease:
         self._leases[lease.token] = lease
-        self._index.hosts.asked(host, now)
+        self._index.hosts.asked(host, now, robots=lease.kind is LeaseKind.ROBOTS)
         self._index.hosts.place(host, now)
         return lease
 
@@ -330,14 +345,13 @@ class SqliteFrontier:
         self._token += 1
         return self._token
 
-    def _finished(self, lease: Lease, outcome: Outcome, ended_at: float, retry_at: float | None) -> None:
-        now = self._clock()
+    def _finished(self, lease: Lease, queue: Queue, retry_at: float | None, host: Host, rest: Rest, now: float) -> None:
         del self._leases[lease.token]
-        self._index.move(lease.row, outcome.queue, now)
+        self._index.move(lease.row, queue, now)
         if retry_at is not None:
+            self._due[lease.row] = retry_at
             heappush(self._retries, (retry_at, lease.row))
-        host = self._index.hosts.named(lease.host)
-        self._index.hosts.answered(host, outcome, ended_at)
+        self._index.hosts.answered(host, rest)
         self._index.hosts.place(host, now)
 
     def _retry_at(self, outcome: Outcome, tries: int, ended_at: float) -> float | None:
@@ -354,13 +368,14 @@ class SqliteFrontier:
             row = self._retries[0][1]
             self._rewrite(row, Queue.WAITING, None)
             heappop(self._retries)
+            del self._due[row]
             self._index.move(row, Queue.WAITING, now)
 
     def _next_retry_at(self) -> float | None:
-        """The time of the first retry; entries of rows that left error otherwise are dropped."""
+        """The time of the first retry; entries of rows that were re-queued since are dropped."""
         while self._retries:
             at, row = self._retries[0]
-            if self._index.queue(row) is Queue.ERROR:
+            if self._due.get(row) == at:
                 return at
             heappop(self._retries)
         return None
@@ -391,6 +406,10 @@ class SqliteFrontier:
 
     # ---- the file ----
 
+    def _must_be_alone(self) -> None:
+        if self._database.pending:
+            raise RuntimeError("one add or finish per step: memory follows the file only when the step has ended")
+
     def _rewrite(self, row: int, queue: Queue, reason: Reason | None) -> None:
         with self._database.transaction() as connection:
             table.move(connection, row, queue, reason, self._clock())
@@ -403,13 +422,6 @@ class SqliteFrontier:
             self._database.connection.execute("INSERT OR REPLACE INTO hosts (id, name) VALUES (?, ?)", row)
             self._database.after(lambda: setattr(host, "stored", True))
         return host
-
-    def _write_host(self, host: Host) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE hosts SET next_allowed = ?, crawl_delay = ? WHERE id = ?",
-                (host.next_allowed, host.crawl_delay, host.number),
-            )
 
     def _load(self) -> None:
         for number, name, next_allowed, delay in self._database.rows("SELECT * FROM hosts ORDER BY id"):
@@ -425,6 +437,7 @@ class SqliteFrontier:
             self._index.load(np.array(part, np.int64))
         self._index.loaded(self._clock())
         self._retries = sorted(table.retries(self._database.connection))
+        self._due = {row: at for at, row in self._retries}
 
 
 def _better(old: Candidate, new: Candidate) -> Candidate:

@@ -1,0 +1,18 @@
+"""Integration tests: the real crawler as a process, against real servers on loopback (tests/servers.py)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that `tests.servers` is found
+
+
+@pytest.fixture(scope="session")
+def topic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A topic of one word: a link "apple" has sim 1, "apple and pear" less, "pear" 0."""
+    path = tmp_path_factory.mktemp("topic") / "topic.txt"
+    path.write_text("apple\t1\n")
+    return path
