@@ -76,13 +76,9 @@ class PageModel:
 
     def _count(self, document: Document) -> tuple[dict[str, Counter[str]], int]:
         """Per field how often each term stands there, and the number of terms of the text."""
-        terms = self.topic.tokenizer.terms
-        counts = {
-            "title": Counter(terms(document.title)),
-            "headings": Counter(terms(document.headings)),
-            "text": Counter(terms(document.text[:MAX_TEXT])),
-        }
-        return counts, counts["text"].total()
+        count = self.topic.tokenizer.count
+        text, length = count(document.text[:MAX_TEXT])
+        return {"title": count(document.title)[0], "headings": count(document.headings)[0], "text": text}, length
 
     def _shares(self, counts: dict[str, Counter[str]], length: int) -> Iterator[tuple[str, float]]:
         """The topic's terms that occur, and what each adds to x."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
@@ -25,6 +26,9 @@ HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 LETTER = "a-z\u00b5\u00df-\u00f6\u00f8-\u036f\u0370-\u1fff\u3041-\u3096\u30a1-\u30fa\u30fc-\u30ff\uac00-\ud7a3"
 STEM_CACHE = 200_000
 """Words whose stem is remembered, per Tokenizer: about 20 MB when full."""
+
+MAX_PATTERNS = 1000
+"""Compiled regular expressions that are remembered, one for each set of phrases that a text may hold."""
 
 _ASCII_WORD = r"[0-9]+(?:[.,][0-9]+)+(?![0-9a-z])|[0-9a-z]+(?:'[a-z]+|\+\+|#(?![0-9a-z]))?"
 _WORD = rf"[0-9]+(?:[.,][0-9]+)+(?![0-9{LETTER}])|[0-9{LETTER}]+(?:'[{LETTER}]+|\+\+|#(?![0-9{LETTER}]))?"
@@ -58,6 +62,17 @@ def normalise(text: str) -> str:
     else:
         text = text.lower()
     return " ".join(text.split())
+
+
+def _normal_lines(lines: list[str]) -> str:
+    """Each line as `normalise` makes it."""
+    text = "\n".join(lines)
+    if not text:
+        return ""
+    text = _INVISIBLE.sub("", text)
+    if _lookalike(text):
+        text = text.translate(_LOOKALIKE)
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def read_words(name: str) -> frozenset[str]:
@@ -134,6 +149,25 @@ class Tokenizer:
             terms = self._join_sequences(terms)
         return [term for term in terms if term[0] != _Stems.STOP]
 
+    def count(self, text: str) -> tuple[Counter[str], int]:
+        """How often each term stands in a text of lines, and how many terms there are.
+
+        As counting `terms`, but lines in plain ASCII take the fast path even where others are not; a phrase of several
+        words may go on over a line's end only where both lines are of one kind.
+        """
+        plain, other = [], []
+        for line in text.split("\n"):
+            (plain if line.isascii() else other).append(line)
+        counts: Counter[str] = Counter()
+        for part in filter(None, ("\n".join(plain).lower(), _normal_lines(other))):
+            if self._literal:
+                part = self._literal.cut_out(part, counts)
+            terms = self._words(part)
+            counts.update(self._join_sequences(terms) if self._sequences else terms)
+        for term in [term for term in counts if term[0] == _Stems.STOP]:
+            del counts[term]
+        return counts, counts.total()
+
     def canonical(self, phrase: str) -> str:
         """The term that `terms` counts for this topic word: stems joined by a space, or the normalised phrase."""
         text = normalise(phrase)
@@ -161,12 +195,16 @@ class Tokenizer:
 
 
 class _Literals:
-    """Phrases that are looked for in the normalised text as they stand."""
+    """Phrases that are looked for in the normalised text as they stand, the longest first.
+
+    A search for each phrase's needle, a part that every match must hold, tells at C speed which phrases can occur; only
+    for these a regular expression is run.
+    """
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        ordered = sorted(phrases, key=len, reverse=True)
-        self._phrases = ordered
-        self._pattern = re.compile("|".join(f"({_pattern(phrase)})" for phrase in ordered))
+        self._phrases = sorted(phrases, key=len, reverse=True)
+        self._needles = list(map(_needle, self._phrases))
+        self._patterns: dict[tuple[int, ...], re.Pattern[str]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._phrases)
@@ -174,10 +212,40 @@ class _Literals:
     def split(self, text: str) -> Iterable[tuple[str, str]]:
         """The text cut at the phrases: (text before, phrase), at last (rest, "")."""
         done = 0
-        for match in self._pattern.finditer(text):
-            yield text[done : match.start()], self._phrases[(match.lastindex or 1) - 1]
+        possible = self._possible(text)
+        for match in self._pattern(possible).finditer(text) if possible else ():
+            yield text[done : match.start()], self._phrases[possible[(match.lastindex or 1) - 1]]
             done = match.end()
         yield text[done:], ""
+
+    def cut_out(self, text: str, counts: Counter[str]) -> str:
+        """The text without the phrases, which are counted."""
+        possible = self._possible(text)
+        if not possible:
+            return text
+
+        def count(match: re.Match[str]) -> str:
+            counts[self._phrases[possible[(match.lastindex or 1) - 1]]] += 1
+            return "\n"
+
+        return self._pattern(possible).sub(count, text)
+
+    def _possible(self, text: str) -> tuple[int, ...]:
+        return tuple(i for i, needle in enumerate(self._needles) if needle in text)
+
+    def _pattern(self, possible: tuple[int, ...]) -> re.Pattern[str]:
+        pattern = self._patterns.get(possible)
+        if pattern is None:
+            if len(self._patterns) >= MAX_PATTERNS:
+                self._patterns.clear()
+            parts = (f"({_pattern(self._phrases[i])})" for i in possible)
+            pattern = self._patterns[possible] = re.compile("|".join(parts))
+        return pattern
+
+
+def _needle(phrase: str) -> str:
+    """The longest part of a literal phrase that its pattern holds unchanged: no free white space inside."""
+    return max(re.findall(f"[{HAN}]+|[^ {HAN}]+", phrase), key=len)
 
 
 def _is_han(char: str) -> bool:
