@@ -18,7 +18,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -59,6 +59,7 @@ class Reply:
 
 
 Answer = Any  # Reply | str | Callable[[Asked], Answer] | list[Answer]
+Routes = dict[str, Answer]  # path, with query -> answer
 
 
 def page(*links: str | tuple[str, str], title: str = "A page", head: str = "", text: str = "Some words.") -> Reply:
@@ -348,7 +349,3 @@ class Proxy:
 def http_date(at: float) -> str:
     """Seconds since the epoch, as HTTP writes dates."""
     return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
-
-
-Routes = dict[str, Answer]
-Behaviour = Callable[[Asked], Answer]

@@ -19,6 +19,7 @@ from scrapy.exceptions import (
     ResponseDataLossError,
 )
 from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.utils._compression import _DecompressionMaxSizeExceeded
 from service_identity.exceptions import VerificationError
 from twisted.internet.error import ConnectionLost, SSLError
 from twisted.web.client import ResponseFailed
@@ -29,6 +30,7 @@ from topiccrawl.urls import is_http, join
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 REDIRECT_STATUS = frozenset({301, 302, 303, 307, 308})
+VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 RETRY_STATUS = frozenset({408, 429})  # and every 5xx
 
 
@@ -85,20 +87,32 @@ def page_of(response: Response, lease: Lease) -> Page | None:
 def robots_directives(page: Page) -> frozenset[str]:
     """noindex, nofollow ... of meta robots and X-Robots-Tag together."""
     header = next((value for name, value in page.headers.items() if name.lower() == "x-robots-tag"), "")
-    # "googlebot: noindex" speaks to another crawler.
-    plain = [part for part in header.lower().split(",") if ":" not in part or part.strip().startswith("topiccrawl:")]
-    found = {part.rpartition(":")[2].strip() for part in plain} | page.document.robots
+    found = _header_directives(header.lower()) | page.document.robots
     return frozenset(found | ({"noindex", "nofollow"} if "none" in found else set()))
+
+
+def _header_directives(header: str) -> set[str]:
+    """Directives of X-Robots-Tag headers, one a line, that speak to all or to us: "googlebot: noindex, nofollow"."""
+    found = set()
+    for line in header.split("\n"):
+        agent = ""
+        for part in line.split(","):
+            name, colon, rest = part.partition(":")
+            if colon and name.strip() not in VALUED_DIRECTIVES:
+                agent, part = name.strip(), rest
+            if agent in ("", "topiccrawl"):
+                found.add(part.strip())
+    return found
 
 
 def retry_after(response: Response, now: float) -> float | None:
     """Seconds that a Retry-After header asks for, in either of its forms; None without a usable one."""
     value = (response.headers.get(b"Retry-After") or b"").decode("latin-1").strip()
-    if value.isdigit():
+    if value.isascii() and value.isdigit():
         return float(value)
     try:
         date = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
 
@@ -128,13 +142,13 @@ def outcome_of_status(response: Response, ended_at: float) -> Outcome:
 def outcome_of_failure(error: BaseException, ended_at: float) -> Outcome:
     """The outcome of a download that gave no response."""
     note = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    if isinstance(error, DownloadCancelledError) or isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
+        return Outcome(queue=Queue.DISCARD, reason=Reason.SIZE, note=note, ended_at=ended_at)
     if isinstance(error, IgnoreRequest):
         reason = getattr(error, "reason", Reason.IGNORED)
         queue = getattr(error, "queue", Queue.DISCARD)
         asked = getattr(error, "asked", False)
         return Outcome(queue=queue, reason=reason, note=note, asked=asked, ended_at=ended_at)
-    if isinstance(error, DownloadCancelledError):
-        return Outcome(queue=Queue.DISCARD, reason=Reason.SIZE, note=note, ended_at=ended_at)
     reason = _failure_reason(error)
     return Outcome(queue=Queue.ERROR, reason=reason, retry=reason is not Reason.TLS, note=note, ended_at=ended_at)
 

@@ -227,7 +227,7 @@ class TopicScheduler(BaseScheduler):
             if lease.kind is LeaseKind.ROBOTS:
                 task = asyncio.ensure_future(self._fetch_robots(lease))
                 self._robots.add(task)
-                task.add_done_callback(self._robots.discard)
+                task.add_done_callback(self._robots_ended)
             else:
                 assert self._spider is not None
                 request = to_request(lease, self._spider)
@@ -313,9 +313,16 @@ class TopicScheduler(BaseScheduler):
         flight = self._flights.get(request)
         if flight is None:
             return
-        if not self._broken:
-            self._guarded(lambda: self._settle(flight))
-        self._flights.pop(request, None)
+        try:
+            if not self._broken:
+                self._guarded(lambda: self._settle(flight))
+        except Exception as error:  # a flight that stayed would keep the crawl from ending
+            logger.exception("No outcome for %s", request)
+            note = f"{type(error).__name__}: {error}"
+            failed = Outcome(queue=Queue.ERROR, reason=Reason.INTERNAL, ended_at=time.time(), note=note)
+            self._guarded(lambda: self._end(flight, failed, []))
+        finally:
+            self._flights.pop(request, None)
 
     def _settle(self, flight: Flight) -> None:
         """Decide the outcome and write it; or go on inside the lease."""
@@ -324,7 +331,10 @@ class TopicScheduler(BaseScheduler):
             if flight.follows is not None and key_of(flight.follows) == flight.lease.key:
                 self._hop(flight, flight.follows)
                 return
-        outcome, candidates = self._outcome(flight)
+        self._end(flight, *self._outcome(flight))
+
+    def _end(self, flight: Flight, outcome: Outcome, candidates: list[Candidate]) -> None:
+        """The lease, the page and its links in one step."""
         page = flight.page if outcome.queue is Queue.DONE and flight.names is not None else None
         held = page is not None and self.crawl.judge.vector is None
         with self.crawl.database.transaction() as connection:
@@ -364,9 +374,14 @@ class TopicScheduler(BaseScheduler):
             return outcome_of_status(response, flight.ended_at)
         if flight.dropped:
             return replace(ok, queue=Queue.DISCARD, reason=Reason.IGNORED, note=flight.dropped)
-        if kind_of(response) is None:
+        if kind_of(response) is None and not self._has_own_callback(response):
             return replace(ok, queue=Queue.DISCARD, reason=Reason.TYPE, note=content_type(response))
         return ok  # a callback of the user's that made no page
+
+    def _has_own_callback(self, response: Response) -> bool:
+        """True for a Request that a user's spider gave to another method than `parse`, whatever type that reads."""
+        callback = response.request.callback if response.request else None
+        return callback is not None and callback != getattr(self._spider, "parse", None)
 
     def _redirected(self, flight: Flight, target: str) -> tuple[Outcome, list[Candidate]]:
         """To another URL key: this URL is done, the target a candidate with the m, sim and depth of the source."""
@@ -453,6 +468,10 @@ class TopicScheduler(BaseScheduler):
             self.crawl.log.write("WARNING", "robots", lease.url, f"answers {robots.status}")
         if not self._broken and not self.closed:
             self._guarded(lambda: self.crawl.frontier.finish_robots(lease, robots))
+
+    def _robots_ended(self, task: asyncio.Future[None]) -> None:
+        """The place is free again: only now may the engine ask, or it would wait for its next heartbeat."""
+        self._robots.discard(task)
         self._wake()
 
     # ---- learning ----

@@ -242,3 +242,68 @@ def page_files(folder: Path) -> list[str]:
         for path in (folder / sub).rglob("*")
         if path.is_file()
     )
+
+
+FORKS = """
+import json, os, signal, sys, tempfile, traceback
+import scrapy.cmdline, scrapy.crawler, topiccrawl.extensions, topiccrawl.pipelines, topiccrawl.scheduler
+import topiccrawl.commands.crawl, topiccrawl.commands.queues, topiccrawl.commands.requeue, topiccrawl.commands.why
+
+assert "twisted.internet.reactor" not in sys.modules
+for line in sys.stdin:
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            signal.alarm(60)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            try:
+                sys.argv = json.loads(line)
+                scrapy.cmdline.execute()
+            except SystemExit as ended:
+                code = ended.code or 0
+            except BaseException:
+                traceback.print_exc()
+            sys.stdout.flush()
+            os._exit(code)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        output.seek(0)
+        print(json.dumps([status, output.read().decode()]), flush=True)
+"""
+
+
+class Forks:
+    """Runs many short commands: a process that has imported everything forks for each. Not for whole crawls."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", FORKS],
+            cwd=PROJECT,
+            env=environment({"PYTHONPATH": str(PROJECT)}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, line: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """As `run`, for a line made by `command` or `crawl_command`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(["scrapy", *map(str, line[3:])]) + "\n")
+        self._process.stdin.flush()
+        code, output = json.loads(self._process.stdout.readline())
+        return subprocess.CompletedProcess(line, code, output)
+
+    def close(self) -> None:
+        """End the process; a child that is left ends by its alarm."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(5)
+        self._process.stdout.close()

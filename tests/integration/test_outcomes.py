@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import sqlite3
 import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,12 @@ MAX_SIM = 65535
 BAD, OK = Reply(503, "<p>Come back later.</p>"), page(text="Here it is.")
 META = '<meta name="robots" content="{}">'.format
 REFRESH = '<meta http-equiv="refresh" content="0; url={}">'.format
+FAR = "Wed, 21 Oct 20000001111111 07:28:00 GMT"
+
+
+def tags(*values: str) -> tuple[tuple[str, str], ...]:
+    return tuple(("X-Robots-Tag", value) for value in values)
+
 
 # path: how the server behaves, where the URL belongs, fetches that did not end in done
 ONE_ANSWER: dict[str, tuple[object, str, int]] = {
@@ -73,6 +81,13 @@ ONE_ANSWER: dict[str, tuple[object, str, int]] = {
     "/500-then-404": ([Reply(500), Reply(404)], "error http 404", 2),
     "/500-then-pdf": ([Reply(500), Reply(type="application/pdf")], "discard type", 2),
     "/noindex-meta": (page("/below-noindex", head=META("noindex")), "done noindex", 0),
+    "/500-wild-retry-after": ([Reply(500, headers=(("Retry-After", "\xb2"),)), OK], "done", 1),
+    "/500-far-retry-after": ([Reply(500, headers=(("Retry-After", FAR),)), OK], "done", 1),
+    "/bomb": (Reply(body=gzip.compress(b"x" * 600_000), headers=(("Content-Encoding", "gzip"),)), "discard size", 1),
+    "/gzip": (Reply(body=gzip.compress(b"<p>x"), headers=(("Content-Encoding", "gzip"),)), "done", 0),
+    "/noindex-second-header": (Reply(headers=tags("all", "noindex")), "done noindex", 0),
+    "/noindex-for-us": (Reply(headers=tags("googlebot: all, topiccrawl: noindex")), "done noindex", 0),
+    "/noindex-for-another": (Reply(headers=tags("googlebot: nofollow, noindex")), "done", 0),
     "/noindex-header": (Reply(body="<p>x", headers=(("X-Robots-Tag", "noindex"),)), "done noindex", 0),
     "/none-header": (page("/below-none", head=META("none")), "done noindex", 0),
     "/nofollow-meta": (page("/below-nofollow", head=META("nofollow")), "done", 0),
@@ -125,6 +140,10 @@ def main_site(other: Server, outside: str) -> Routes:
         "/to-denied": redirect("/denied-by-pattern"),
         "/to-forbidden": redirect("/forbidden/by-redirect"),
         "/to-ftp": redirect("ftp://127.0.0.1/file"),
+        "/to-utf8": redirect("/caf\xc3\xa9"),
+        "/caf%C3%A9": page(),
+        "/to-latin1": redirect("/th\xe9"),
+        "/th%E9": page(),
         "/to-404": redirect("/404-behind-redirect"),
         "/refresh": page(head=REFRESH("/refreshed"), text="You are being taken elsewhere."),
         "/refreshed": page(),
@@ -155,7 +174,19 @@ def main_site(other: Server, outside: str) -> Routes:
 
 LINKED = (
     *("/1", "/to-new", "/to-new-307", "/to-known", "/to-other-host", "/to-outside", "/to-denied", "/to-forbidden"),
-    *("/to-ftp", "/to-404", "/refresh", "/refresh-outside", "/refresh-self", "/a%7Eb", "/shop", "/cookie", "/self"),
+    *(
+        "/to-ftp",
+        "/to-404",
+        "/to-utf8",
+        "/to-latin1",
+        "/refresh",
+        "/refresh-outside",
+        "/refresh-self",
+        "/a%7Eb",
+        "/shop",
+        "/cookie",
+        "/self",
+    ),
     *("/tracked", "/cookies", "/loop-a", "/three-a", "/hop-0", "/refresh-loop", "/denied-by-pattern"),
     *("mailto:someone@example.org", "ftp://127.0.0.1/pub", "tel:123"),
 )
@@ -317,6 +348,8 @@ def test_denied(world: World) -> None:
         ("/to-known", "/plain.html", "done"),
         ("/to-denied", "/denied-by-pattern", "discard deny"),
         ("/to-forbidden", "/forbidden/by-redirect", "discard robots"),
+        ("/to-utf8", "/caf%C3%A9", "done"),
+        ("/to-latin1", "/th%E9", "done"),
         ("/to-404", "/404-behind-redirect", "error http 404"),
         ("/refresh", "/refreshed", "done"),
         ("/to-half", "/behind-half", "done"),
@@ -527,6 +560,16 @@ def test_robots_is_asked_once_whatever_the_concurrency(tmp_path: Path, topic: Pa
     assert len(site.asked("/robots.txt")) == 1
 
 
+@pytest.mark.parametrize("robots", [Reply(500), Reply(404)])
+def test_no_heartbeat_passes_behind_robots(tmp_path: Path, topic: Path, robots: Reply) -> None:
+    """The engine was woken while the fetch of robots.txt still took a place, and slept until its 5 s heartbeat."""
+    with Server({"/": page("/a"), "/a": page()}, robots=robots) as site:
+        result = small(tmp_path, topic, site, CONCURRENT_REQUESTS=1)
+    took = re.search(r"Got \d pages in (\d+) s", result.output)
+    assert took is not None
+    assert int(took[1]) < 4
+
+
 def test_robots_503_then_rules(tmp_path: Path, topic: Path) -> None:
     with Server({"/": page("/private"), "/private": page()}) as site:
         site.robots = [Reply(503), Reply(body="User-agent: *\nDisallow: /private\n", type="text/plain")]
@@ -594,6 +637,25 @@ def test_certificates(tmp_path: Path, topic: Path) -> None:
     assert not servers["wrong name"].log
 
 
+@pytest.mark.xfail(strict=True, reason="finish_robots knows no reason: a certificate counts as robots-unreachable")
+def test_certificate_of_a_host_whose_robots_is_obeyed(tmp_path: Path, topic: Path) -> None:
+    authority = Authority(tmp_path / "ca.pem")
+    with Server({"/": page()}, tls=authority.server("other.test")) as site:
+        result = small(tmp_path, topic, site, env={"SSL_CERT_FILE": str(authority.file)})
+    assert result.where == {site.url("/"): "error tls"}
+
+
+def test_a_later_run_takes_up_what_was_due(tmp_path: Path, topic: Path) -> None:
+    with Server({"/": [Reply(500), page()]}) as site:
+        first = small(tmp_path, topic, site, RETRY_WAIT=0, RETRY_BACKOFF=1)
+        assert first.where == {site.url("/"): "error http 500"}
+        assert first.urls[site.url("/")].retry_at is not None
+        second = small(tmp_path, topic, site, RETRY_WAIT=20)
+    assert second.where == {site.url("/"): "done"}
+    earlier, later = site.asked("/")
+    assert later.at - (earlier.ended or 0) >= 0.97
+
+
 def test_the_crawl_waits_for_retries_then_says_what_is_due(tmp_path: Path, topic: Path) -> None:
     with Server({"/": [Reply(500), Reply(500), OK]}) as site, Server(host="127.0.0.2") as late:
         late.routes["/"] = Reply(503, headers=(("Retry-After", "90"),))
@@ -646,6 +708,21 @@ def test_killed_once(tmp_path: Path, topic: Path) -> None:
         result = small(tmp_path, topic, site)
     row = result.urls[site.url("/")]
     assert (row.where, row.tries, row.crashes) == ("done", 1, 1)
+
+
+def test_stopped(tmp_path: Path, topic: Path) -> None:
+    """SIGINT: what is being fetched ends, nothing else begins, and nothing stays in processing."""
+    routes = {"/": page("/slow", "/x"), "/slow": replace(page("/below"), pause=1.5), "/x": page()}
+    with Server(routes) as site, running_crawl(tmp_path / "crawl", [site.url("/")], topic=topic) as crawl:
+        site.wait_for("/slow")
+        result = crawl.stop()
+    assert "it was stopped" in result.output
+    assert result.where == {
+        site.url("/"): "done",
+        site.url("/slow"): "done",
+        site.url("/x"): "waiting",
+        site.url("/below"): "waiting",
+    }
 
 
 # ---- faults in what the user wrote ----
