@@ -25,7 +25,8 @@ from topiccrawl.frontier.base import MAX_DEPTH, Politeness, RetryPolicy
 from topiccrawl.frontier.sqlite import SqliteFrontier
 from topiccrawl.judge import Judge
 from topiccrawl.parameters import Config
-from topiccrawl.records import Queue
+from topiccrawl.records import Page, Queue
+from topiccrawl.responses import robots_directives
 from topiccrawl.scope import Scope
 from topiccrawl.seeds import Seeds, find_file, read_seeds
 from topiccrawl.topics import Topic, format_topic, parse_topic, read_topic
@@ -60,6 +61,7 @@ class Crawl:
         try:
             self.database = Database.create(self.folder.path)
             self.resumed = self.database.get_meta("m0") is not None
+            self.parameters = self._with_kept_values(arguments)
             self.topic = self._settle_topic(given)
             self._open(settings)
         except BaseException:
@@ -68,6 +70,8 @@ class Crawl:
 
     def _open(self, settings: BaseSettings) -> None:
         p = self.parameters
+        self._obey_noindex = settings.getbool("META_NOINDEX_OBEY")
+        self._obey_nofollow = settings.getbool("META_NOFOLLOW_OBEY")
         scope = Scope(p.domains, p.deny)
         self.judge = Judge(self.topic, scope, m0=p.m0, b=p.b, f=p.f, m_min=p.m_min, max_depth=p.depth or MAX_DEPTH)
         self.frontier = SqliteFrontier(
@@ -119,6 +123,14 @@ class Crawl:
         write_whole(self.folder.seeds, "".join(f"{url}\n" for url in self._all_seeds()).encode())
         self.database.commit()
 
+    def keeps(self, page: Page) -> bool:
+        """False for a page that asks not to be kept (noindex), where that is obeyed."""
+        return not (self._obey_noindex and "noindex" in robots_directives(page))
+
+    def follows(self, page: Page) -> bool:
+        """False for a page that asks not to follow its links (nofollow), where that is obeyed."""
+        return not (self._obey_nofollow and "nofollow" in robots_directives(page))
+
     def keep_topic(self, topic: Topic) -> None:
         """From now on this is the topic of the folder."""
         self.topic = topic
@@ -128,8 +140,6 @@ class Crawl:
     def close(self) -> None:
         """Commit and let go of the folder; the last counts stay for the summary."""
         self.last_counts = self.frontier.counts()
-        due = self.frontier.next_retry()
-        self.last_due = "" if due is None else f"the next retry is due in {due:.0f} s"
         self.database.close()
         self.frontier.close()
         self.log.close()
@@ -161,6 +171,12 @@ class Crawl:
         if self.seeds.file is not None and (beside := self.seeds.file.with_name("topic.txt")).is_file():
             return read_topic(beside)
         return None
+
+    def _with_kept_values(self, arguments: dict[str, Any]) -> parameters.Parameters:
+        """A resumed crawl has its m0, b and f without being told again."""
+        told = {*arguments, *Config(self.folder.config).parameters()}
+        kept = {name: float(self.database.get_meta(name) or 0) for name in FIXED if name not in told and self.resumed}
+        return self.parameters.model_copy(update=kept)
 
     def _settle_topic(self, given: Topic | None) -> Topic | None:
         """Scores of a folder belong to one topic, m0, b and f."""

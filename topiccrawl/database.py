@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ class Database:
                 raise DatabaseError(f"{self.path}: {error}; nothing written since the last commit") from error
 
     def get_meta(self, name: str) -> str | None:
-        with _named(self.path):
+        with self.faults():
             row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
@@ -152,8 +152,12 @@ class Database:
         with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
+    def faults(self) -> AbstractContextManager[None]:
+        """For reads on `connection`: errors of SQLite leave as DatabaseError."""
+        return _named(self.path)
+
     def rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        with _named(self.path):
+        with self.faults():
             yield from self.connection.execute(sql, values)
 
     def close(self) -> None:

@@ -157,7 +157,7 @@ class Progress:
             f"Got {new} pages in {seconds:.0f} s ({new / max(seconds, 1e-9):.1f}/s); {folder} now holds {totals.pages},"
             f" {totals.relevant} of them on topic (harvest rate {totals.harvest_rate:.1%})",
             "Queues: " + ", ".join(f"{queue} {counts[queue]}" for queue in Queue),
-            f"Stopped because {WHY.get(reason, reason)}" + (f"; {crawl.last_due}" if crawl.last_due else ""),
+            f"Stopped because {crawl.last_due if reason == 'finished' and crawl.last_due else WHY.get(reason, reason)}",
         ]
         at = f" {folder}" if str(folder) != "crawl" else ""
         lines.append(f"Next: `scrapy queues{at}` shows what is where and why; the same command again goes on")

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,10 +63,11 @@ class Judge:
         """The relevance message value of a level, in [0, m0]."""
         return m_value(level, self.m0, self.b)
 
-    def score(self, page: Page, queues_of: QueuesOf | None = None) -> Page:
+    def score(self, page: Page, queues_of: QueuesOf | None = None, *, follow: bool = True) -> Page:
         """The page with its relevance, and its links with sim, level and the reason that would keep them out.
 
-        `queues_of` is the frontier's: it tells which links were known already.
+        `queues_of` is the frontier's: it tells which links were known already. Without `follow` the links are scored,
+        and lead nowhere.
         """
         links = page.document.links
         relevance = None if self.model is None else self.model.relevance(page.document)
@@ -81,12 +83,16 @@ class Judge:
             known = queues_of(np.fromiter((i.hash for i in identities), np.uint64, len(links)))
         depth = page.depth + 1
         scored = tuple(map(self._scored, links, identities, sims, levels, known, repeat(depth)))
+        if not follow:
+            scored = tuple(msgspec.structs.replace(link, reason=Reason.NOFOLLOW, known_as=None) for link in scored)
         return replace(page, relevance=relevance, relevant=relevant, links=scored)
 
     def candidates(self, page: Page) -> list[Candidate]:
         """One candidate per URL key, in document order, with the best of its links' sims."""
         best: dict[int, ScoredLink] = {}
         for link in page.links:
+            if link.reason is Reason.NOFOLLOW:
+                continue
             old = best.get(link.hash)
             if old is None:
                 best[link.hash] = link

@@ -14,7 +14,7 @@ from topiccrawl.archive.pagefiles import Inherited
 from topiccrawl.crawl import Crawl
 from topiccrawl.errors import TopicError
 from topiccrawl.html import parse_html, parse_text
-from topiccrawl.records import Page
+from topiccrawl.records import Page, Queue, Reason, Selection
 from topiccrawl.responses import HTML_TYPES
 from topiccrawl.topics import learn_topic
 from topiccrawl.urls import page_id
@@ -31,6 +31,8 @@ def learn(crawl: Crawl) -> None:
             " (see the reasons with `scrapy queues`)"
         )
     topic = learn_topic(documents)
+    # The links of a seed that asked not to be kept are nowhere: it is fetched once more, now that they can be scored.
+    crawl.frontier.requeue(Selection(queue=Queue.DONE, reason=Reason.NOINDEX))
     crawl.keep_topic(topic)
     crawl.judge.learned(topic)
     crawl.database.commit()
@@ -42,13 +44,14 @@ def learn(crawl: Crawl) -> None:
 def finish(crawl: Crawl) -> None:
     """Score the pages that are still held."""
     for held in crawl.catalogue.held():
-        page = crawl.judge.score(reread(crawl, held), crawl.frontier.queues_of)
+        page = reread(crawl, held)
+        page = crawl.judge.score(page, crawl.frontier.queues_of, follow=crawl.follows(page))
         candidates = crawl.judge.candidates(page)
         parent = crawl.catalogue.address(page.parent)
         inherited = Inherited(
             page_id(parent[0]) if parent else None, parent[1] if parent else None, crawl.judge.m(page.level)
         )
-        names = crawl.files.write(page, held.key, inherited, crawl.judge.m)
+        names = crawl.files.write(page, inherited, crawl.judge.m)
         with crawl.database.transaction() as connection:
             rows = crawl.frontier.add(candidates, parent=held.row)
             nofollow = {link.hash for link in page.links if link.link.nofollow}
@@ -65,6 +68,7 @@ def reread(crawl: Crawl, held: Held) -> Page:
     parsed = parse_html(text, info["final_url"], content_language=language) if is_html else None
     return Page(
         url=held.url,
+        key=held.key,
         final_url=info["final_url"],
         status=info["status"],
         type=info["type"],

@@ -34,14 +34,14 @@ def _whole(value: Any) -> Any:
 
 def _listed(value: Any) -> Any:
     """A JSON list, or values separated by white space or commas."""
-    if isinstance(value, str) and not value.lstrip().startswith("["):
-        return [part for part in re.split(r"[\s,]+", value) if part]
-    if isinstance(value, str):
+    if not isinstance(value, str):
+        return value
+    if re.match(r"\s*\[\s*[\"\]]", value):
         try:
             return json.loads(value)
         except ValueError as error:
             raise ValueError(f"no JSON list: {error}") from error
-    return value
+    return [part for part in re.split(r"[\s,]+", value) if part]
 
 
 def _domains(value: Any) -> Any:
@@ -57,7 +57,7 @@ def _patterns(value: Any) -> Any:
     for pattern in patterns:
         try:
             re.compile(pattern)
-        except re.error as error:
+        except (re.error, TypeError) as error:
             raise ValueError(f"{pattern!r} is no regular expression ({error}); escape it, as in \\.pdf$") from error
     return patterns
 

@@ -6,11 +6,13 @@ from typing import Any, Self
 
 from scrapy.crawler import Crawler
 
+from topiccrawl import items
 from topiccrawl.archive.pagefiles import Inherited, PageNames
 from topiccrawl.crawl import Crawl
 from topiccrawl.records import Page
-from topiccrawl.responses import robots_directives
 from topiccrawl.urls import page_id, url_key
+
+items.register()
 
 
 class ScorePipeline:
@@ -26,20 +28,19 @@ class ScorePipeline:
     def process_item(self, item: Any) -> Any:
         if not isinstance(item, Page):
             return item
-        return self._crawl.judge.score(item, self._crawl.frontier.queues_of)
+        return self._crawl.judge.score(item, self._crawl.frontier.queues_of, follow=self._crawl.follows(item))
 
 
 class StorePipeline:
     """Writes the three files of a Page and stages it. A page that is not to be kept is staged without files."""
 
-    def __init__(self, crawl: Crawl, crawler: Crawler, *, obey_noindex: bool) -> None:
+    def __init__(self, crawl: Crawl, crawler: Crawler) -> None:
         self._crawl = crawl
         self._crawler = crawler
-        self._obey_noindex = obey_noindex
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(Crawl.of(crawler), crawler, obey_noindex=crawler.settings.getbool("META_NOINDEX_OBEY"))
+        return cls(Crawl.of(crawler), crawler)
 
     def process_item(self, item: Any) -> Any:
         if isinstance(item, Page):
@@ -51,7 +52,7 @@ class StorePipeline:
     def _is_kept(self, page: Page) -> bool:
         if page.document.refresh and url_key(page.document.refresh) != url_key(page.url):
             return False
-        return not (self._obey_noindex and "noindex" in robots_directives(page))
+        return self._crawl.keeps(page)
 
     def _write(self, page: Page) -> PageNames:
         parent = self._crawl.catalogue.address(page.parent)
@@ -60,4 +61,4 @@ class StorePipeline:
             parent_url=parent[1] if parent else None,
             m=self._crawl.judge.m(page.level),
         )
-        return self._crawl.files.write(page, url_key(page.url), inherited, self._crawl.judge.m)
+        return self._crawl.files.write(page, inherited, self._crawl.judge.m)

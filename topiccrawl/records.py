@@ -58,6 +58,8 @@ class Reason(StrEnum):
     # done without a page
     REDIRECT = "redirect"
     NOINDEX = "noindex"
+    # of a link in page_url, in no queue
+    NOFOLLOW = "nofollow"  # the page asks not to follow its links
 
 
 REVIVABLE = frozenset({Reason.M, Reason.DEPTH})
@@ -156,6 +158,8 @@ class RobotsFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     text: str = ""  # "" means that everything is allowed
     status: int | None = None
     retry_after: float | None = None
+    reason: Reason | None = None  # not reachable: what its URLs end with; None: robots-unreachable
+    final: bool = False  # not reachable: another try can't help
     ended_at: float | None = None
 
 
@@ -185,6 +189,7 @@ class Page:
     """One fetched page: the item that the spider yields and the pipelines store."""
 
     url: str
+    key: str  # URL key, with method and body where they count
     final_url: str
     status: int
     type: str  # Content-Type without parameters

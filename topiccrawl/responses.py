@@ -65,6 +65,7 @@ def page_of(response: Response, lease: Lease) -> Page | None:
     request = response.request
     return Page(
         url=lease.url,
+        key=lease.key,
         final_url=response.url,
         status=response.status,
         type=content_type(response),

@@ -61,13 +61,13 @@ from topiccrawl.responses import (
     outcome_of_failure,
     outcome_of_status,
     retry_after,
-    robots_directives,
 )
 from topiccrawl.urls import key_hash, url_key
 
 logger = logging.getLogger(__name__)
 
 INBOX_INTERVAL = 0.5  # seconds
+SWEEP_INTERVAL = 5.0
 ROBOTS_SIZE = 500 * 1024  # bytes of a robots.txt that are read (RFC 9309, 2.5)
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
@@ -97,10 +97,11 @@ class TopicScheduler(BaseScheduler):
         self._spider: Spider | None = None
         self._settings = crawler.settings
         self._flights: dict[Request, Flight] = {}
-        self._robots: set[asyncio.Future[None]] = set()
+        self._robots: dict[asyncio.Future[None], Lease] = {}
         self._expected: dict[Request, Flight] = {}  # Requests that a fetch gave, until they come back
         self._hops: deque[tuple[Request, Flight]] = deque()  # go on inside their lease
-        self._resting = 0  # hops that wait for their host's delay
+        self._resting: set[Lease] = set()  # of hops that wait for their host's delay
+        self._unaccounted: set[int] = set()  # tokens of leases that the last sweep found nowhere
         self._most = self._settings.getint("CONCURRENT_REQUESTS") or 1_000_000
         self._alone_since: float | None = None  # when nothing but retries was left
         self._alarm: CallLaterResult | None = None
@@ -134,6 +135,7 @@ class TopicScheduler(BaseScheduler):
         engine._remove_request = removed  # type: ignore[method-assign,assignment]
         self._every(self._settings.getfloat("COMMIT_INTERVAL"), self._commit)
         self._every(INBOX_INTERVAL, self._read_inbox)
+        self._every(SWEEP_INTERVAL, self._sweep)
         self._history()
         self._every(self._settings.getfloat("HISTORY_INTERVAL"), self._history)
         if self.crawl.topic is not None:
@@ -214,7 +216,7 @@ class TopicScheduler(BaseScheduler):
     @property
     def _places(self) -> int:
         """Free places: what is open until its finish is applied counts, so that no link comes too late to be first."""
-        return self._most - len(self._flights) - len(self._robots) - self._resting
+        return self._most - len(self._flights) - len(self._robots) - len(self._resting)
 
     def _take(self) -> Request | None:
         while not self._broken and not self.reason and self._places > 0 and not self._enough():
@@ -226,14 +228,27 @@ class TopicScheduler(BaseScheduler):
             lease = leases[0]
             if lease.kind is LeaseKind.ROBOTS:
                 task = asyncio.ensure_future(self._fetch_robots(lease))
-                self._robots.add(task)
+                self._robots[task] = lease
                 task.add_done_callback(self._robots_ended)
             else:
-                assert self._spider is not None
-                request = to_request(lease, self._spider)
-                self._flights[request] = Flight(lease)
-                return request
+                request = self._request(lease)
+                if request is not None:
+                    self._flights[request] = Flight(lease)
+                    return request
         return None
+
+    def _request(self, lease: Lease) -> Request | None:
+        """The Request of a lease; None where it can't be made, which ends the lease."""
+        assert self._spider is not None
+        try:
+            return to_request(lease, self._spider)
+        except Exception as error:  # a callback that the spider has no more, a URL that Scrapy refuses
+            note = f"{type(error).__name__}: {error}"
+            outcome = Outcome(queue=Queue.ERROR, reason=Reason.INTERNAL, note=note, asked=False)
+            done = self.crawl.frontier.finish(lease, outcome)
+            if done is not None:
+                self._note(lease, outcome, done)
+            return None
 
     def _enough(self) -> bool:
         """True when the pages that are stored or on their way make up the limit."""
@@ -243,7 +258,7 @@ class TopicScheduler(BaseScheduler):
         stored = self.crawl.catalogue.totals.pages
         if stored >= limit:
             self._stop("pages")
-        return stored + len(self._flights) + self._resting >= limit
+        return stored + len(self._flights) + len(self._resting) >= limit
 
     def _arm(self) -> None:
         """Wake the engine when a host may be asked again; its own heartbeat is 5 s."""
@@ -280,7 +295,7 @@ class TopicScheduler(BaseScheduler):
         if due <= patience:
             self._arm()
             return True
-        logger.info("Next URL is due in %.0f s, later than RETRY_WAIT: stopping; run again then", due)
+        self.crawl.last_due = f"the next URL is due in {due:.0f} s, which is later than RETRY_WAIT: run again then"
         return False
 
     # ---- Requests of a user's spider ----
@@ -364,9 +379,7 @@ class TopicScheduler(BaseScheduler):
             return self._without_page(flight, result, ok), []
         if (target := page.document.refresh) and url_key(target) != lease.key:
             return self._redirected(flight, target)
-        follow = not (self._settings.getbool("META_NOFOLLOW_OBEY") and "nofollow" in robots_directives(page))
-        known = self.crawl.judge.vector is not None
-        candidates = self.crawl.judge.candidates(page) if follow and known else []
+        candidates = self.crawl.judge.candidates(page) if self.crawl.judge.vector is not None else []
         return (ok if flight.names else replace(ok, reason=Reason.NOINDEX)), candidates
 
     def _without_page(self, flight: Flight, response: Response, ok: Outcome) -> Outcome:
@@ -405,10 +418,10 @@ class TopicScheduler(BaseScheduler):
         """Another spelling of the same key, or the same once more with a cookie: after the host's delay, same lease."""
         follower = Flight(flight.lease)
         pause = max(0.0, flight.ended_at + self.crawl.frontier.delay(flight.lease.host) - time.time())
-        self._resting += 1
+        self._resting.add(flight.lease)
 
         def go() -> None:
-            self._resting -= 1
+            self._resting.discard(flight.lease)
             self._hops.append((request, follower))
             self._wake()
 
@@ -461,8 +474,7 @@ class TopicScheduler(BaseScheduler):
             response = await engine.download_async(request)
             robots = robots_file(response)
         except Exception as error:
-            reachable = outcome_of_failure(error, 0.0).queue is Queue.DISCARD  # too large to be read: no rules
-            robots = RobotsFile(reachable=reachable, ended_at=time.time())
+            robots = no_robots_file(error)
             self.crawl.log.write("WARNING", "robots", lease.url, f"{type(error).__name__}: {error}")
         if not robots.reachable and robots.status:
             self.crawl.log.write("WARNING", "robots", lease.url, f"answers {robots.status}")
@@ -471,7 +483,7 @@ class TopicScheduler(BaseScheduler):
 
     def _robots_ended(self, task: asyncio.Future[None]) -> None:
         """The place is free again: only now may the engine ask, or it would wait for its next heartbeat."""
-        self._robots.discard(task)
+        del self._robots[task]
         self._wake()
 
     # ---- learning ----
@@ -506,6 +518,18 @@ class TopicScheduler(BaseScheduler):
     def _history(self) -> None:
         if not self._broken:
             self._guarded(lambda: self.crawl.catalogue.add_history(time.time(), self.crawl.frontier.counts()))
+
+    def _sweep(self) -> None:
+        """End leases that no request carries any more; none should, so each is logged. Twice missing is missing."""
+        if self._broken:
+            return
+        carried = {flight.lease.token for flight in (*self._flights.values(), *(flight for _, flight in self._hops))}
+        carried |= {lease.token for lease in (*self._resting, *self._robots.values())}
+        missing = [lease for lease in self.crawl.frontier.leases() if lease.token not in carried]
+        for lease in missing:
+            if lease.token in self._unaccounted and lease.kind is LeaseKind.PAGE:
+                self._guarded(lambda lease=lease: self._settle(Flight(lease)))  # type: ignore[misc]
+        self._unaccounted = {lease.token for lease in missing}
 
     def _read_inbox(self) -> None:
         if self._broken:
@@ -563,6 +587,16 @@ def robots_file(response: Response) -> RobotsFile:
     if response.status < 300 and content_type(response) not in ("text/html", "application/xhtml+xml"):
         text = response.body[:ROBOTS_SIZE].decode("utf-8-sig", "replace")
     return RobotsFile(reachable=True, text=text, status=response.status, ended_at=now)
+
+
+def no_robots_file(error: Exception) -> RobotsFile:
+    """A robots.txt that could not be fetched. What ails the whole host is what its URLs end with."""
+    now = time.time()
+    outcome = outcome_of_failure(error, now)
+    if outcome.queue is Queue.DISCARD:
+        return RobotsFile(reachable=True, ended_at=now)  # too large to be read: no rules
+    reason = outcome.reason if outcome.reason in (Reason.TLS, Reason.DNS, Reason.REFUSED) else None
+    return RobotsFile(reachable=False, reason=reason, final=not outcome.retry, ended_at=now)
 
 
 def new_links(page: Page, candidates: list[Candidate], rows: tuple[int, ...]) -> list[NewLink]:

@@ -10,6 +10,11 @@ from typing import NamedTuple
 from topiccrawl.errors import ParameterError
 from topiccrawl.urls import seed_url
 
+_BETWEEN = re.compile(
+    r"\s+|,\s*(?=$|[a-z][a-z0-9+.-]*:|[\w.-]+\.[^\W\d_]{2,}(?:[:/,\s]|$)|\d+(?:\.\d+){3}\b)", re.IGNORECASE
+)
+"""White space, or a comma before what begins like a URL: a comma inside a URL is its own."""
+
 _FILE_LIKE = re.compile(r"\.(txt|tsv|csv|lst|list|urls?)$|(^|/)init_url$")
 
 
@@ -48,7 +53,7 @@ def read_seeds(text: str, places: tuple[Path, ...] = ()) -> Seeds:
         raise ParameterError(f"seeds: no such file: {text} (looked in {looked})")
     if text.startswith("["):
         return _usable([("seeds", value) for value in _json_list(text)], None)
-    return _usable([("seeds", value) for value in re.split(r"[\s,]+(?=\S)", text) if value], None)
+    return _usable([("seeds", value) for value in _BETWEEN.split(text) if value], None)
 
 
 def _lines(path: Path) -> list[tuple[str, str]]:

@@ -270,7 +270,7 @@ def seed_url(text: str) -> str | None:
     if not text or text.split() != [text] or _LEFT_OVER.search(text):
         return None
     bare = not is_http(text)
-    if bare and (_SCHEME.match(text) or text[0] in "/\\?#" or "@" in text):
+    if bare and (_SCHEME.match(text) or text[0] in "/\\?#" or "@" in text or text.isdigit()):
         return None
     url = _parse("http://" + text if bare else text)
     if url is None:

@@ -7,6 +7,7 @@ a store that was closed and opened where nothing is open: what is not in the rec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,10 @@ LIMITS = Limits(max_level=4, max_depth=10)
 DONE = Outcome(queue=Queue.DONE, status=200)
 FAILED = Outcome(queue=Queue.ERROR, reason=Reason.TIMEOUT, retry=True)
 REFUSED = Outcome(queue=Queue.DISCARD, reason=Reason.TYPE, status=200)
+
+
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where the files of these tests lie: they are opened hundreds of times, and the disk of a busy machine is slow."""
 
 
 class Clock:
@@ -792,6 +797,32 @@ class FrontierContract:
         self.clock.advance(1)
         assert name(take_one(f)) == "1"
 
+    def test_a_robots_txt_that_no_other_try_can_give_ends_its_urls_with_that_reason(self) -> None:
+        f = self.frontier(politeness=WITH_ROBOTS)
+        f.add([seed("http://s.test/1"), seed("http://s.test/2")])
+        f.finish_robots(self.robots(f), RobotsFile(reachable=False, reason=Reason.TLS, final=True))
+        f = self.between(f)
+        self.clock.advance(1)
+        assert f.take(9) == []
+        assert nonzero(f) == {"error": 2}
+        assert f.requeue(Selection(reason="tls")) == 2
+        f = self.between(f)
+        assert self.robots(f).tries == 0
+
+    def test_an_unreachable_robots_txt_is_asked_for_again_when_it_is_old(self) -> None:
+        f = self.frontier(politeness=Politeness(delay=1.0, robots_tries=1, robots_age=1000.0))
+        f.add([seed("http://s.test/1")])
+        f.finish_robots(self.robots(f), RobotsFile(reachable=False))
+        self.clock.advance(900)
+        assert f.take(9) == []
+        f = self.between(f)
+        self.clock.advance(200)
+        f.add([seed("http://s.test/2")])
+        f.finish_robots(self.robots(f), RobotsFile(reachable=True))
+        f = self.between(f)
+        self.clock.advance(1)
+        assert name(take_one(f)) == "2"
+
     def test_old_rules_are_fetched_again(self) -> None:
         f = self.frontier(politeness=Politeness(delay=1.0, robots_age=1000.0))
         f.add([seed("http://s.test/1"), seed("http://s.test/2")])
@@ -849,6 +880,13 @@ class FrontierContract:
         self.clock.advance(1e6)
         assert (f.take(1), f.next_due(), f.next_retry()) == ([], None, None)
         assert nonzero(f) == {"error": 1}
+
+    def test_what_was_not_asked_is_no_try(self) -> None:
+        f = self.frontier()
+        f.finish(self.page(f), Outcome(queue=Queue.ERROR, reason=Reason.INTERNAL, asked=False, retry=True))
+        f = self.between(f)
+        self.clock.advance(100)
+        assert take_one(f).tries == 0
 
     def test_a_retry_counts_from_the_end_of_the_fetch(self) -> None:
         f = self.frontier()

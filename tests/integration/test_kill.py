@@ -75,7 +75,9 @@ def check_folder(folder: Path, urls: set[str]) -> None:
     counts = check_conservation(folder)
     assert counts == {"done": len(urls)}
     connection = sqlite3.connect(folder / "link.db")
-    pages = connection.execute("SELECT u.url, p.file, p.pageinfo, p.links, p.sha256 FROM pages p JOIN urls u ON u.id = p.url")
+    pages = connection.execute(
+        "SELECT u.url, p.file, p.pageinfo, p.links, p.sha256 FROM pages p JOIN urls u ON u.id = p.url"
+    )
     found = set()
     for url, file, info, links, sha256 in pages:
         found.add(url)
@@ -100,7 +102,9 @@ def check_refetches(web: GeneratedWeb, kills: list[float]) -> None:
             again += 1
             killed = [kill for kill in kills if first.begun - 0.1 <= kill <= second.begun]
             assert killed, f"{second.path} was fetched again without a kill in between"
-            assert killed[0] - first.ended <= IN_FLIGHT, f"{second.path} was done {killed[0] - first.ended:.2f} s before"
+            assert killed[0] - first.ended <= IN_FLIGHT, (
+                f"{second.path} was done {killed[0] - first.ended:.2f} s before"
+            )
     assert again <= KILLS * (SETTINGS["CONCURRENT_REQUESTS"] + 20)
 
 

@@ -286,8 +286,8 @@ def test_time_out(world: World, path: str) -> None:
 def test_refused_and_unknown_host_are_tried_three_times(world: World) -> None:
     refused = next(row for url, row in world.result.urls.items() if "//127.0.0.7:" in url)
     unknown = world.result.urls["http://nowhere.invalid/"]
-    # robots.txt comes first, and can't be had either
-    assert {refused.where, unknown.where} == {"error robots-unreachable"}
+    # already shown by robots.txt, which comes first
+    assert (refused.where, unknown.where) == ("error refused", "error dns")
 
 
 def test_page_stored(world: World) -> None:
@@ -637,7 +637,6 @@ def test_certificates(tmp_path: Path, topic: Path) -> None:
     assert not servers["wrong name"].log
 
 
-@pytest.mark.xfail(strict=True, reason="finish_robots knows no reason: a certificate counts as robots-unreachable")
 def test_certificate_of_a_host_whose_robots_is_obeyed(tmp_path: Path, topic: Path) -> None:
     authority = Authority(tmp_path / "ca.pem")
     with Server({"/": page()}, tls=authority.server("other.test")) as site:
@@ -668,7 +667,7 @@ def test_the_crawl_waits_for_retries_then_says_what_is_due(tmp_path: Path, topic
     assert (row.where, row.tries) == ("error http 503", 1)
     assert row.retry_at is not None
     assert 60 < row.retry_at - time.time() < 91
-    assert "later than RETRY_WAIT: stopping; run again then" in result.output
+    assert "which is later than RETRY_WAIT: run again then" in result.output
     assert "the next retry is due in" in result.output
 
 

@@ -100,6 +100,7 @@ def test_files_has_every_queue() -> None:
 def test_files_has_every_field_of_page_info() -> None:
     page = Page(
         url="http://s.test/",
+        key="http://s.test/",
         final_url="http://s.test/",
         status=200,
         type="text/html",

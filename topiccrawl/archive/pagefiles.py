@@ -6,6 +6,7 @@ docs/reference/files.md; adding one means adding it there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from topiccrawl.folder import write_whole
-from topiccrawl.records import Page, Queue, ScoredLink
+from topiccrawl.records import Page, Queue, Reason, ScoredLink
 from topiccrawl.urls import page_id, split
 
 _JSON = msgspec.json.Encoder()
@@ -46,11 +47,12 @@ class PageFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._prefix = os.path.join(folder, "")
         self._made: set[str] = set()
 
-    def write(self, page: Page, key: str, inherited: Inherited, m_of: Callable[[int], float]) -> PageNames:
+    def write(self, page: Page, inherited: Inherited, m_of: Callable[[int], float]) -> PageNames:
         """All three files. `m_of` gives the relevance message value of a level."""
-        names = PageNames.of(key)
+        names = PageNames.of(page.key)
         children = [page_id(link.key) for link in _led_to(page.links)]
         self._put(names.page, page.body)
         self._put(names.info, _JSON.encode(page_info(page, names, inherited, children)))
@@ -67,9 +69,9 @@ class PageFiles:
     def _put(self, name: str, data: bytes) -> None:
         folder = name[: name.rindex("/")]
         if folder not in self._made:
-            (self._folder / folder).mkdir(parents=True, exist_ok=True)
+            os.makedirs(self._prefix + folder, exist_ok=True)
             self._made.add(folder)
-        write_whole(self._folder / name, data)
+        write_whole(self._prefix + name, data)
 
 
 def page_info(page: Page, names: PageNames, inherited: Inherited, children: list[str]) -> dict[str, Any]:
@@ -131,9 +133,14 @@ def links_tsv(links: tuple[ScoredLink, ...], m_of: Callable[[int], float]) -> st
 
 
 def _went_to(scored: ScoredLink) -> tuple[str, str]:
-    """A known URL stays where it stood, unless this link revives or raises it: link.db has the last word."""
+    """(queue, reason); no queue for the links of a page that asks not to follow them.
+
+    A known URL stays where it stood, unless this link revives or raises it: link.db has the last word.
+    """
     if scored.known_as is not None:
         return scored.known_as, "known"
+    if scored.reason is Reason.NOFOLLOW:
+        return "", scored.reason
     if scored.reason is not None:
         return Queue.DISCARD, scored.reason
     return Queue.WAITING, ""

@@ -29,7 +29,8 @@ class Command(crawl.Command):
         if len(args) != 1:
             raise UsageError("name one spider, as in: scrapy crawl topic -a seeds=seeds/init_url.txt")
         process = self.crawler_process
-        assert process is not None and self.settings is not None
+        assert process is not None
+        assert self.settings is not None
         if self.settings["LOG_LEVEL"] != "DEBUG":
             for name in QUIET:
                 logging.getLogger(f"scrapy.{name}").setLevel(logging.WARNING)

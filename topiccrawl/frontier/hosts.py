@@ -16,7 +16,7 @@ from typing import NamedTuple
 from topiccrawl.frontier.base import Politeness
 from topiccrawl.frontier.order import KeyQueue
 from topiccrawl.frontier.pool import RecordPool
-from topiccrawl.records import Outcome
+from topiccrawl.records import Outcome, Reason
 
 SLOW_DOWN = frozenset({429, 503})
 MIN_BACKOFF = 1.0
@@ -32,12 +32,19 @@ class RobotsState(StrEnum):
 class Origin:
     """The robots.txt of one scheme of a host."""
 
-    __slots__ = ("changed_at", "state", "tries")
+    __slots__ = ("changed_at", "reason", "state", "tries")
 
-    def __init__(self, state: RobotsState = RobotsState.UNKNOWN, tries: int = 0, changed_at: float = 0.0) -> None:
+    def __init__(
+        self,
+        state: RobotsState = RobotsState.UNKNOWN,
+        tries: int = 0,
+        changed_at: float = 0.0,
+        reason: Reason = Reason.ROBOTS_UNREACHABLE,
+    ) -> None:
         self.state = state
         self.tries = tries
         self.changed_at = changed_at
+        self.reason = reason  # what its URLs end with when it is unreachable
 
 
 class Rest(NamedTuple):

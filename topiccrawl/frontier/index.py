@@ -88,8 +88,8 @@ class UrlIndex:
     def improvable(self, rows: NDArray[np.int64], candidates: Sequence[Candidate], seeds: bool) -> list[int]:
         """Positions of the candidates that give a known URL a better pair (m, sim) or a smaller depth.
 
-        A seed may lift it from discard, too. Done and processing stay as they are: their links were judged with the m
-        they had.
+        All those of seeds: what was found as a link is trusted from now on. Done and processing stay as they are:
+        their links were judged with the m they had.
         """
         slots = rows - 1
         queues, levels, sims, depths = (self.column(name)[slots] for name in ("queue", "level", "sim", "depth"))
@@ -98,10 +98,8 @@ class UrlIndex:
         new_sims = np.fromiter((c.sim for c in candidates), np.int64, n)
         new_depths = np.fromiter((c.depth for c in candidates), np.int64, n)
         better = (new_levels < levels) | ((new_levels == levels) & (new_sims > sims)) | (new_depths < depths)
-        if seeds:
-            better |= queues == CODES[Queue.DISCARD]
         open_ = (queues != CODES[Queue.DONE]) & (queues != CODES[Queue.PROCESSING])
-        positions: list[int] = np.flatnonzero(open_ & better).tolist()
+        positions: list[int] = np.flatnonzero(open_ if seeds else open_ & better).tolist()
         return positions
 
     def insert(self, candidates: Sequence[Candidate], hosts: Sequence[Host], queues: Sequence[Queue]) -> None:
@@ -172,6 +170,13 @@ class UrlIndex:
             host = self.hosts.numbered(int(hosts[start]))
             host.queue.extend(keys[start:end])
             self.hosts.place(host, now)
+
+    def reprioritise(self, priorities: NDArray[np.uint32], now: float) -> None:
+        """One priority a row, in the place of those that the strategy gave."""
+        self.column("priority")[: len(self)] = priorities
+        for host in self.hosts:
+            host.queue.drain()
+        self.loaded(now)
 
     def destroy(self) -> None:
         self.known.destroy()

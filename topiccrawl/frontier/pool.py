@@ -125,7 +125,7 @@ class KnownTable:
         """New rows for hashes that are not known and differ from each other; rows ascend in the order given."""
         rows = self.records.new(len(hashes)) + 1
         self.records.column("hash")[rows - 1] = hashes
-        if len(self) > _FULL * len(self._table):
+        if len(self) >= _FULL * len(self._table):
             self._rehash()
         else:
             self._place(hashes, rows)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from protego import Protego
 
 from topiccrawl.database import Database
-from topiccrawl.urls import origin
+from topiccrawl.frontier.hosts import Origin
+from topiccrawl.records import RobotsFile
+from topiccrawl.urls import origin as origin_of
 
 MAX_RULES = 2000  # parsed files held in memory
 
@@ -25,7 +27,7 @@ class RobotsRules:
         self._rules: dict[str, Protego | None] = {}
 
     def allows(self, url: str) -> bool:
-        site = origin(url)
+        site = origin_of(url)
         if site not in self._rules:
             if len(self._rules) >= MAX_RULES:
                 self._rules.clear()
@@ -33,10 +35,11 @@ class RobotsRules:
         rules = self._rules[site]
         return rules is None or bool(rules.can_fetch(url, self._user_agent))
 
-    def write(self, site: str, state: str, text: str, status: int | None, tries: int, now: float) -> None:
+    def write(self, site: str, origin: Origin, robots: RobotsFile) -> None:
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?, ?, ?)", (site, state, text, status, tries, now)
+                "INSERT OR REPLACE INTO robots VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (site, origin.state, robots.text, robots.status, origin.tries, origin.changed_at, origin.reason),
             )
         self._rules.pop(site, None)
 

@@ -67,7 +67,8 @@ class SqliteFrontier:
         self._token = 0
         self._retries: list[tuple[float, int]] = []
         self._due: dict[int, float] = {}  # the entry of `_retries` that counts for a row
-        self._load()
+        with database.faults():
+            self._load()
 
     # ---- the verbs ----
 
@@ -115,7 +116,7 @@ class SqliteFrontier:
         ended_at = now if outcome.ended_at is None else outcome.ended_at
         host = self._index.hosts.named(lease.host)
         rest = self._index.hosts.rest(host, outcome, ended_at, host.crawl_delay)
-        failed = outcome.queue is not Queue.DONE
+        failed = outcome.queue is not Queue.DONE and outcome.asked
         retry_at = self._retry_at(outcome, lease.tries + failed, ended_at)
         with self._database.transaction() as connection:
             rows = self._add(candidates, lease.row)
@@ -138,8 +139,9 @@ class SqliteFrontier:
             site, pace = Origin(RobotsState.KNOWN, 0, now), crawl_delay(robots.text, self._user_agent)
         else:
             tries, pace = host.origins[scheme].tries + 1, host.crawl_delay
-            final = tries >= self.politeness.robots_tries
-            site = Origin(RobotsState.UNREACHABLE if final else RobotsState.DEFERRED, tries, now)
+            final = robots.final or tries >= self.politeness.robots_tries
+            state = RobotsState.UNREACHABLE if final else RobotsState.DEFERRED
+            site = Origin(state, tries, now, robots.reason or Reason.ROBOTS_UNREACHABLE)
         answer = Outcome(queue=Queue.DONE, status=robots.status, retry_after=robots.retry_after)
         rest = self._index.hosts.rest(host, answer, ended_at, pace)
         if site.state is RobotsState.DEFERRED:
@@ -153,7 +155,7 @@ class SqliteFrontier:
             self._index.hosts.place(host, now)
 
         with self._database.transaction() as connection:
-            self._robots.write(origin(lease.url), site.state, robots.text, robots.status, site.tries, now)
+            self._robots.write(origin(lease.url), site, robots)
             table.rest(connection, host.number, rest.next_allowed, rest.crawl_delay)
             self._database.after(remember)
 
@@ -214,6 +216,18 @@ class SqliteFrontier:
     @property
     def index(self) -> UrlIndex:
         return self._index
+
+    def reprioritise(self, priorities: NDArray[np.uint32]) -> None:
+        """Order waiting anew: one priority for each known URL by row, smaller is earlier, ties go to first come.
+
+        It holds until the URL is given a better pair (m, sim) or the process ends: link.db keeps pairs, no priorities.
+        """
+        self._must_be_alone()
+        self._index.reprioritise(priorities, self._clock())
+
+    def leases(self) -> list[Lease]:
+        """The leases that are open."""
+        return list(self._leases.values())
 
     def rejudge(self, refusal: Callable[[str, str], Reason | None]) -> tuple[int, int]:
         """Apply changed limits to waiting and to what limits discarded; (back to waiting, newly discarded).
@@ -385,13 +399,13 @@ class SqliteFrontier:
     def _needs_robots(self, site: Origin, now: float) -> bool:
         if not self.politeness.obey_robots:
             return False
-        if site.state is RobotsState.KNOWN:
+        if site.state in (RobotsState.KNOWN, RobotsState.UNREACHABLE):
             return now - site.changed_at > self.politeness.robots_age
-        return site.state is not RobotsState.UNREACHABLE
+        return True
 
     def _expire(self, host: Host, row: int, now: float) -> None:
         """The robots.txt of this URL can't be had: to error."""
-        self._rewrite(row, Queue.ERROR, Reason.ROBOTS_UNREACHABLE)
+        self._rewrite(row, Queue.ERROR, host.origins[self._index.scheme(row)].reason)
         host.queue.pop()
         self._index.move(row, Queue.ERROR, now)
         self._index.hosts.place(host, now)
@@ -427,11 +441,12 @@ class SqliteFrontier:
         for number, name, next_allowed, delay in self._database.rows("SELECT * FROM hosts ORDER BY id"):
             host = self._index.hosts.restore(number, name)
             host.next_allowed, host.crawl_delay = next_allowed, delay
-        for site, state, tries, changed_at in self._database.rows(
-            "SELECT origin, state, tries, changed_at FROM robots"
+        for site_url, state, tries, changed_at, reason in self._database.rows(
+            "SELECT origin, state, tries, changed_at, reason FROM robots"
         ):
-            scheme, _, name = site.partition("://")
-            self._index.hosts.named(name).origins[scheme] = Origin(RobotsState(state), tries, changed_at)
+            scheme, _, name = site_url.partition("://")
+            site = Origin(RobotsState(state), tries, changed_at, Reason(reason))
+            self._index.hosts.named(name).origins[scheme] = site
         cursor = table.scan(self._database.connection)
         while part := cursor.fetchmany(SCAN):
             self._index.load(np.array(part, np.int64))

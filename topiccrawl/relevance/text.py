@@ -155,7 +155,8 @@ class Tokenizer:
         As counting `terms`, but lines in plain ASCII take the fast path even where others are not; a phrase of several
         words may go on over a line's end only where both lines are of one kind.
         """
-        plain, other = [], []
+        plain: list[str] = []
+        other: list[str] = []
         for line in text.split("\n"):
             (plain if line.isascii() else other).append(line)
         counts: Counter[str] = Counter()
@@ -245,7 +246,8 @@ class _Literals:
 
 def _needle(phrase: str) -> str:
     """The longest part of a literal phrase that its pattern holds unchanged: no free white space inside."""
-    return max(re.findall(f"[{HAN}]+|[^ {HAN}]+", phrase), key=len)
+    parts: list[str] = re.findall(f"[{HAN}]+|[^ {HAN}]+", phrase)
+    return max(parts, key=len)
 
 
 def _is_han(char: str) -> bool:

@@ -16,7 +16,8 @@ CREATE TABLE robots (
     text TEXT NOT NULL DEFAULT '',
     status INTEGER,
     tries INTEGER NOT NULL DEFAULT 0,
-    changed_at REAL NOT NULL
+    changed_at REAL NOT NULL,
+    reason TEXT NOT NULL                    -- what its URLs end with when it is unreachable
 ) WITHOUT ROWID;
 
 -- One row per known URL: the frontier and the nodes of the link graph. id is "first come". Rows are appended and
