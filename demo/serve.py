@@ -112,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(answer.body)
 
-    do_HEAD = do_GET
+    do_HEAD = do_GET  # noqa: N815
 
     def log_message(self, *args: object) -> None:
         pass  # the log above is the only one

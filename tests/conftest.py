@@ -22,7 +22,15 @@ class RecordedWeb(NamedTuple):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        command = [sys.executable, str(RECORDED / "serve.py"), "--root", str(self.folder), "--port", str(port), *options]
+        command = [
+            sys.executable,
+            str(RECORDED / "serve.py"),
+            "--root",
+            str(self.folder),
+            "--port",
+            str(port),
+            *options,
+        ]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             assert "playing" in server.stdout.readline()

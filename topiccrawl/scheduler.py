@@ -313,7 +313,7 @@ class TopicScheduler(BaseScheduler):
     def _candidate(self, request: Request, parent: Lease | None) -> Candidate:
         assert self._spider is not None
         extra = special(request, self._spider)
-        text = str(request.meta.get("link_text", ""))
+        text = str(request.meta.get("link_text", "")).encode("utf-8", "replace").decode()
         if parent is None:
             level, sim, depth = 0, MAX_SIM, 0
         else:

@@ -11,7 +11,7 @@ from topiccrawl.errors import ParameterError
 from topiccrawl.urls import seed_url
 
 _BETWEEN = re.compile(
-    r"\s+|,\s*(?=$|[a-z][a-z0-9+.-]*:|[\w.-]+\.[^\W\d_]{2,}(?:[:/,\s]|$)|\d+(?:\.\d+){3}\b)", re.IGNORECASE
+    r",?\s+|,\s*(?=$|[a-z][a-z0-9+.-]*:|[\w.-]+\.[^\W\d_]{2,}(?:[:/,\s]|$)|\d+(?:\.\d+){3}\b)", re.IGNORECASE
 )
 """White space, or a comma before what begins like a URL: a comma inside a URL is its own."""
 

@@ -1,6 +1,7 @@
 """kill -9 at any moment: nothing is lost, nothing is half-written, only what was in flight is fetched again."""
 
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -98,7 +99,7 @@ def check_refetches(web: GeneratedWeb, kills: list[float]) -> None:
     for requests in asked.values():
         if requests[0].path == "/robots.txt":
             continue
-        for first, second in zip(requests, requests[1:], strict=False):
+        for first, second in itertools.pairwise(requests):
             again += 1
             killed = [kill for kill in kills if first.begun - 0.1 <= kill <= second.begun]
             assert killed, f"{second.path} was fetched again without a kill in between"

@@ -103,7 +103,7 @@ def test_the_recorded_web_is_fetched_as_a_naive_reading_of_the_algorithm_would(p
     seeds, topic = web / "seeds" / f"{name}.txt", web / "topics" / f"{name}.txt"
     arguments = ["-a", f"topic={topic}", "-a", f"strategy={strategy}"]
     # The player refuses https, which is an error like any other; nothing leaves this machine.
-    proxy = {name: f"http://127.0.0.1:{port}" for name in ("http_proxy", "https_proxy")}
+    proxy = dict.fromkeys(("http_proxy", "https_proxy"), f"http://127.0.0.1:{port}")
     crawl(tmp_path / "crawl", str(seeds), *arguments, env=proxy, CLOSESPIDER_PAGECOUNT=FETCHES + 20, TRIES=1)
     fetched = [
         url

@@ -39,7 +39,7 @@ def test_https_proxy(tmp_path: Path, topic: Path) -> None:
     assert result.where == {
         seeds[0]: "done",
         f"{seeds[0]}a": "done",
-        seeds[1]: "error robots-unreachable",  # by its certificate: see crawl.log
+        seeds[1]: "error tls",
     }
     assert set(proxy.log) == {"CONNECT site.invalid:443", "CONNECT other.invalid:443"}
     assert not other.log

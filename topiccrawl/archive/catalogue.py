@@ -48,9 +48,10 @@ class Catalogue:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        row = database.connection.execute("SELECT count(*), coalesce(sum(relevant), 0) FROM pages").fetchone()
+        with database.faults():
+            row = database.connection.execute("SELECT count(*), coalesce(sum(relevant), 0) FROM pages").fetchone()
+            (self._next_link,) = database.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM links").fetchone()
         self.totals = Totals(*row)
-        (self._next_link,) = database.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM links").fetchone()
 
     def add_page(
         self,
