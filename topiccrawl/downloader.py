@@ -11,9 +11,26 @@ from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.core.downloader import Downloader
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.internet.defer import Deferred, inlineCallbacks
+
+
+class PatientHandler(HTTP11DownloadHandler):
+    """Scrapy's handler, which keeps a connection open for each request that may be under way.
+
+    Scrapy keeps CONCURRENT_REQUESTS_PER_DOMAIN of them per address, but behind a proxy all hosts have one address: with
+    one request per host at a time, nearly every request would open a connection of its own.
+    """
+
+    lazy = False
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._pool.maxPersistentPerHost = max(
+            crawler.settings.getint("CONCURRENT_REQUESTS"), crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
+        )
 
 
 class TrackDownloader(Downloader):

@@ -70,6 +70,9 @@ class _Parser(etree.HTMLParser):
         super().__init__(remove_comments=True, remove_pis=True, **options)
 
 
+_PARSER: Final = _Parser(recover=True, encoding="utf-8", huge_tree=True)
+
+
 @dataclass(slots=True)
 class _Raw:
     """What `_read` takes from a tree, as the page wrote it."""
@@ -99,7 +102,14 @@ def parse_text(text: str, url: str) -> Document:
 
 
 def _tree(text: str) -> etree._Element:
-    return create_root_node(_encodable(text.lstrip("\ufeff")), _Parser)
+    """The tree that parsel makes of the text, by one parser for all pages: making one takes a third of the time."""
+    text = _encodable(text).lstrip("\ufeff").strip()
+    body = (text.replace("\0", "") if "\0" in text else text).encode() or b"<html/>"
+    try:
+        root = etree.fromstring(body, _PARSER)
+    except etree.XMLSyntaxError:
+        root = None
+    return create_root_node(text, _Parser) if root is None else root
 
 
 def _encodable(text: str) -> str:

@@ -56,9 +56,18 @@ REDIRECT_PRIORITY_ADJUST = 0
 # ---- Scrapy's parts, ours in their places ----
 SCHEDULER = "topiccrawl.scheduler.TopicScheduler"
 DOWNLOADER = "topiccrawl.downloader.TrackDownloader"
+DOWNLOAD_HANDLERS = {
+    "http": "topiccrawl.downloader.PatientHandler",
+    "https": "topiccrawl.downloader.PatientHandler",
+    "data": None,
+    "file": None,
+    "ftp": None,
+    "s3": None,
+}
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
@@ -66,6 +75,8 @@ DOWNLOADER_MIDDLEWARES = {
     "topiccrawl.middlewares.RedirectMiddleware": 600,
 }
 SPIDER_MIDDLEWARES = {
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,
@@ -79,7 +90,8 @@ EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
     "topiccrawl.extensions.Progress": 0,
 }
-CONCURRENT_ITEMS = 4  # one item a page: more only costs plumbing
+CONCURRENT_ITEMS = 1  # one item a page: a second worker per response would only cost plumbing
+DOWNLOADER_STATS = False  # counted by outcome instead
 COOKIES_ENABLED = False
 METAREFRESH_ENABLED = False  # read from the parsed page instead
 TELNETCONSOLE_ENABLED = False

@@ -88,7 +88,7 @@ def plain(web, folder, meter):
 
 def _run(web, meter, command, **env):
     """Run it; gives what the meter wrote."""
-    clean = {**os.environ, **web.env, **env, "PYTHONPATH": str(ROOT)}
+    clean = {**os.environ, "PYTHONPATH": str(ROOT), **web.env, **env}
     cwd = ROOT if not env else ROOT / "tests"
     command = [part.replace("tests/bench/plain.py", str(ROOT / "tests/bench/plain.py")) for part in command]
     done = subprocess.run([sys.executable, *command], cwd=cwd, env=clean, capture_output=True, text=True)

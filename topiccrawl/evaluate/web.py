@@ -179,8 +179,6 @@ class RecordedWeb:
     def truth(self, name: str) -> list[Judged]:
         """The judged pages. A page without a grade has grade 0; one that is not recorded can't be fetched: left out."""
         path = self.folder / "truth" / f"{name}.tsv"
-        number, line = 0, ""
-        judged: dict[str, Judged] = {}
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
