@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check bench format clean
 
 help: ## list every command
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -33,6 +33,9 @@ check: $(VENV)/dev ## format, lint, types, floors
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(VENV)/dev ## measure speed, scale and memory (a few minutes); ARGS=--write puts the table into the docs
+	$(BIN)/python -m tests.bench $(ARGS)
 
 format: $(VENV)/dev ## put the code into the project's format
 	$(BIN)/ruff format .

@@ -25,6 +25,13 @@ from topiccrawl.relevance.vectors import MAX_WEIGHT, MIN_WEIGHT, is_weight
 
 DEFAULT_WEIGHT = 1.0
 
+TITLE, HEADINGS, TEXT = 6.0, 2.0, 1.0
+"""What a mention of a word there counts when a topic is learned."""
+MENTIONS = 6
+"""In the text, of a word of every website that stands in the title: so many, and the page is about it."""
+WEAKEST = 0.4
+"""Of the greatest strength. Weaker words are as likely to be wrong, and each of them makes a link relevant."""
+
 # In this order: the BOM of UTF-16 is the beginning of that of UTF-32.
 _BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -156,10 +163,10 @@ def learn_topic(documents: Sequence[Document], limit: int = 15) -> Topic:
     """The strongest words of the seed pages, at most `limit`, with weights 5 down to 1; TopicError if there are none.
 
     A word's strength on one page is Σ boost · log(1 + count) over title, headings and text, divided by the greatest
-    strength there; a word of several seeds has the sum, so what they share comes first. Left out are function words,
-    words of every website (data/webwords.txt), numbers, single characters, and lines that stand on several pages, which
-    are their template. The words of links do count: the seeds of a topic are often lists of links. On the recorded web,
-    topics learned from 2 to 5 seeds gave page relevance a mean AUC of 0.94 (given topics: 0.99).
+    strength there; a word of several seeds has the sum, so what they share comes first. Left out are words with less
+    than WEAKEST of the greatest strength, function words, numbers, single characters, lines that stand on several
+    pages, which are their template, and words of every website (data/webwords.txt) but for those that a page is about.
+    The words of links do count: the seeds of a topic are often lists of links. docs/why/defaults.md has what was tried.
     """
     template = _template(documents)
     strength: Counter[str] = Counter()
@@ -172,7 +179,12 @@ def learn_topic(documents: Sequence[Document], limit: int = 15) -> Topic:
     best = strength.most_common(limit)
     if not best:
         raise TopicError("the seed pages hold no words to learn a topic from; give a file of topic words")
-    words = {spellings[term].most_common(1)[0][0]: round(1 + 4 * value / best[0][1], 1) for term, value in best}
+    greatest = best[0][1]
+    words = {
+        spellings[term].most_common(1)[0][0]: round(1 + 4 * value / greatest, 1)
+        for term, value in best
+        if value >= WEAKEST * greatest
+    }
     return Topic(words, "learned")
 
 
@@ -182,15 +194,27 @@ def _page_strength(
     """How strongly each term speaks on one page; notes in `spellings` how its words are written."""
     page: defaultdict[str, float] = defaultdict(float)
     text = "\n".join(line for line in document.text[:MAX_TEXT].split("\n") if line not in template)
-    for part, boost in ((document.title, 3.0), (document.headings, 2.0), (text, 1.0)):
+    parts = [Counter(split_words(normalise(part))) for part in (document.title, document.headings, text)]
+    about = _about(parts[0], parts[2])
+    for words, boost in zip(parts, (TITLE, HEADINGS, TEXT), strict=True):
         counts: Counter[str] = Counter()
-        for word, count in Counter(split_words(normalise(part))).items():
-            if term := _telling_term(word):
+        for word, count in words.items():
+            term = _term(word)
+            if term and (term not in _web_terms() or term in about):
                 counts[term] += count
                 spellings[term][word] += count
         for term, count in counts.items():
             page[term] += boost * log1p(count)
     return page
+
+
+def _about(title: Counter[str], text: Counter[str]) -> frozenset[str]:
+    """The terms of the title that the text keeps to: a page that is called "Indexes" may be about them."""
+    terms = {term for word in title if (term := _term(word))}
+    counts: Counter[str] = Counter()
+    for word, count in text.items() if terms else ():
+        counts[_term(word)] += count
+    return frozenset(term for term in terms if counts[term] >= MENTIONS)
 
 
 def _template(documents: Sequence[Document]) -> frozenset[str]:
@@ -200,11 +224,10 @@ def _template(documents: Sequence[Document]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=50_000)
-def _telling_term(word: str) -> str:
-    """The term of a normalised word, "" for one that tells no topic."""
-    term = Tokenizer().canonical(word)
-    telling = len(word) > 1 and not word[0].isdigit() and word not in stop_words() and term not in _web_terms()
-    return term if telling else ""
+def _term(word: str) -> str:
+    """The term of a normalised word, "" for a function word, a number or a single character."""
+    telling = len(word) > 1 and not word[0].isdigit() and word not in stop_words()
+    return Tokenizer().canonical(word) if telling else ""
 
 
 @cache

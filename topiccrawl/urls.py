@@ -95,17 +95,39 @@ class IgnoredParameters:
 DEFAULT_IGNORED: Final = IgnoredParameters()
 
 
+# An href that a parser would only put behind its base: no scheme, escapes, dot segments, or second slash in front.
+_is_plain = re.compile(
+    r"(?!//)(?!\.)(?:[A-Za-z0-9_\-~+,=!*@&()]|/(?![./])|(?<!/)\.)+(?:\?[A-Za-z0-9_\-~+,=!*@&()./]+)?"
+).fullmatch
+
+
 def join(base: str, href: str) -> str | None:
     """The URL that `href` means on a page with base URL `base`, without fragment, by the WHATWG rules.
 
     None when it is no URL at all, or holds markup or a template's left-overs. Escapes stay as they are.
     """
+    href = href.partition("#")[0].strip(_TRIM)
     if len(href) > CACHED_LENGTH:
         return _join.__wrapped__(base, href)
-    href = href.strip(_TRIM)
+    if _is_plain(href):
+        origin_, folder = _folder(base)
+        if href[0] == "/" and origin_:
+            return origin_ + href
+        if href[0] != "/" and folder:
+            return folder + href
     if href.startswith(_WEB):
         return _join("", href)
     return _join(_needed(base, href), href)
+
+
+@lru_cache(CACHE_SIZE)
+def _folder(base: str) -> tuple[str, str]:
+    """Origin and folder ("http://h", "http://h/a/") of an http(s) base URL, in the parser's spelling; else empty."""
+    url = _parse(base.partition("#")[0]) if base.startswith(_WEB) and ";" not in base else None
+    if url is None:
+        return "", ""
+    folder = url.partition("?")[0]
+    return url[: url.find("/", 8)], folder[: folder.rfind("/") + 1]
 
 
 def _needed(base: str, href: str) -> str:

@@ -311,3 +311,17 @@ def test_case_123_scope(row: list[str]) -> None:
 )
 def test_case_123_in_domains(host: str, expected: bool) -> None:
     assert in_domains(host, frozenset({"s.test", "10.0.0.1", "[::1]"})) is expected
+
+
+PLAIN_PARTS = st.text("abZ09_-.~/?=&+,;%:#@!", max_size=12)
+
+
+@given(
+    st.sampled_from(
+        ["http://s.test/", "https://s.test:8080/a/b.html?q=/x#f", "http://s.test/a//b/", "HTTP://S.test/a/../b/c"]
+    ),
+    PLAIN_PARTS,
+)
+def test_plain_hrefs_are_joined_as_the_parser_would(base: str, href: str) -> None:
+    """Most hrefs take a short way round the parser: it must not show."""
+    assert urls.join(base, href) == urls._join.__wrapped__(base, href)

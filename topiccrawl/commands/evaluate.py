@@ -43,29 +43,41 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        add = parser.add_argument
-        add("--web", metavar="DIR", type=Path, help="the recorded web")
-        add("--topic", metavar="NAME", nargs="+", action="extend", help="topics of the web (default: all)")
-        add(
-            "--strategies",
-            metavar="NAME",
-            nargs="+",
-            action="extend",
-            help=f"{', '.join(NAMES)}; also topic:f=0.1,m_min=0 and its like (default: all)",
+        parser.add_argument("--web", metavar="DIR", type=Path, help="the recorded web")
+        parser.add_argument(
+            "--topic", metavar="NAME", nargs="+", action="extend", help="topics of the web (default: all)"
         )
-        add("--seeds", metavar="FOLDER", nargs="+", default=["seeds"], help="folders of seeds (default: seeds)")
-        add("--budget", metavar="N", type=int, help="fetches of each crawl (default: 4 R)")
-        add("--concurrency", metavar="N", type=int, default=1, help="open requests, and so many per host (default: 1)")
-        add("--delay", metavar="S", type=float, default=0.0, help="virtual seconds between requests to a host")
-        add("--latency", metavar="S", type=float, default=0.0, help="virtual seconds that a request takes")
-        add("--dead", action="store_true", help="URLs that give no page (404, redirects, other types) are fetches too")
-        add("--sweep", action="store_true", help="sweep f, b, m_min, m0 and tokenisation of topic as well")
-        add("--relevance", action="store_true", help="page relevance against the truth, learned against given words")
-        add("--seed", metavar="N", type=int, default=1, help="of what is random (default: 1)")
-        add("--means", action="store_true", help="print the means only")
-        add("--json", metavar="FILE", type=Path, help="write every row to FILE")
-        add("--picture", metavar="FILE", type=Path, help="draw the curves of recall: .png, .svg or .pdf")
-        add("--no-cache", action="store_true", help="parse the pages anew, keep nothing on disk")
+        orders = f"{', '.join(NAMES)}; also topic:f=0.1,m_min=0 and its like (default: all)"
+        parser.add_argument("--strategies", metavar="NAME", nargs="+", action="extend", help=orders)
+        parser.add_argument(
+            "--seeds", metavar="FOLDER", nargs="+", default=["seeds"], help="folders of seeds (default: seeds)"
+        )
+        parser.add_argument("--budget", metavar="N", type=int, help="fetches of each crawl (default: 4 R)")
+        parser.add_argument(
+            "--concurrency", metavar="N", type=int, default=1, help="open requests, and so many per host (default: 1)"
+        )
+        parser.add_argument(
+            "--delay", metavar="S", type=float, default=0.0, help="virtual seconds between requests to a host"
+        )
+        parser.add_argument(
+            "--latency", metavar="S", type=float, default=0.0, help="virtual seconds that a request takes"
+        )
+        parser.add_argument(
+            "--dead", action="store_true", help="URLs that give no page (404, redirects, other types) are fetches too"
+        )
+        parser.add_argument(
+            "--sweep", action="store_true", help="sweep f, b, m_min, m0 and tokenisation of topic as well"
+        )
+        parser.add_argument(
+            "--relevance", action="store_true", help="page relevance against the truth, learned against given words"
+        )
+        parser.add_argument("--seed", metavar="N", type=int, default=1, help="of what is random (default: 1)")
+        parser.add_argument("--means", action="store_true", help="print the means only")
+        parser.add_argument("--json", metavar="FILE", type=Path, help="write every row to FILE")
+        parser.add_argument(
+            "--picture", metavar="FILE", type=Path, help="draw the curves of recall: .png, .svg or .pdf"
+        )
+        parser.add_argument("--no-cache", action="store_true", help="parse the pages anew, keep nothing on disk")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args or opts.web is None:

@@ -233,9 +233,9 @@ def contender(text: str) -> Contender:
 def sweep() -> list[Contender]:
     """The sweeps of `topic`: one parameter at a time, the others as they are by default."""
     values = {
-        "f": (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4),
+        "f": (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4),
         "b": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-        "m_min": (0.0, 0.01, 0.05, 0.1, 0.2),
+        "m_min": (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0),
         "m0": (0.1, 0.2, 0.5, 1.0),
         "stem": (0, 1),
         "stop": (0, 1),

@@ -21,7 +21,7 @@ def check(path: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ParameterError("a picture needs matplotlib; install it with: pip install matplotlib") from error
+        raise ParameterError("a picture needs matplotlib; install it with: pip install 'matplotlib>=3.9'") from error
 
 
 def draw(path: Path, runs: Sequence[Run], subjects: Sequence[Subject]) -> None:

@@ -78,7 +78,8 @@ def _write(
         target = out / "hosts" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(page.file.read_bytes())
-    redirects = [(source, target) for source, target in moves if source not in {page.url for page in places}]
+    stored = {page.url for page in pages}
+    redirects = [(source, target) for source, target in moves if source not in stored]
     rules = _rules(places, redirects)
     for host in rules:  # one that only redirects has no files
         (out / "hosts" / host).mkdir(exist_ok=True)
@@ -87,9 +88,10 @@ def _write(
     seeds = folder.seeds.read_text(encoding="utf-8") if folder.seeds.is_file() else ""
     (out / "seeds" / f"{name}.txt").write_text(seeds, encoding="utf-8")
     web = RecordedWeb(out)
-    played = [page for page in places if web.answer(page.url).body == page.file.read_bytes()]
+    # Two spellings of one page, `/` and `/index.html`, are one file.
+    left_out = [page.url for page in pages if web.answer(page.url).body != page.file.read_bytes()]
+    played = [page for page in places if page.url not in left_out]
     (out / "truth" / f"{name}.tsv").write_text(_truth(played), encoding="utf-8")
-    left_out = sorted({page.url for page in pages} - {page.url for page in played})
     return Recorded(topic=name, hosts=len(web.hosts), pages=len(played), redirects=len(redirects), left_out=left_out)
 
 
