@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from scrapy.exceptions import UsageError
 
 from topiccrawl.errors import TopicCrawlError
 from topiccrawl.folder import CrawlFolder
+from topiccrawl.urls import seed_url
 
 
 class FolderCommand(ScrapyCommand):
@@ -62,8 +64,13 @@ class FolderCommand(ScrapyCommand):
         folder = CrawlFolder.named(args[needed] if len(args) > needed else self.settings["CRAWL_DIR"])
         try:
             self.run_in(folder, args[:needed], opts)
+            sys.stdout.flush()
         except TopicCrawlError as error:
             print(f"scrapy {self.example.split()[1]}: {error}", file=sys.stderr)
+            self.exitcode = 1
+        except BrokenPipeError:
+            # The reader, `head` say, has seen enough. What is still in the buffer must not fail again at the exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             self.exitcode = 1
 
     @abstractmethod
@@ -72,3 +79,8 @@ class FolderCommand(ScrapyCommand):
 
     def print_json(self, value: Any) -> None:
         print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def typed_url(text: str) -> str:
+    """The URL that a user means, who may leave out the scheme."""
+    return seed_url(text) or text

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
-from scrapy.settings import BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.conf import closest_scrapy_cfg
 
 from topiccrawl import parameters, strategies
 from topiccrawl.archive.catalogue import Catalogue
-from topiccrawl.archive.pagefiles import PageFiles
+from topiccrawl.archive.pagefiles import Inherited, PageFiles
 from topiccrawl.database import Database
 from topiccrawl.errors import ParameterError, TopicError
 from topiccrawl.folder import CrawlFolder, CrawlLog, write_whole
@@ -25,13 +25,30 @@ from topiccrawl.frontier.base import MAX_DEPTH, Politeness, RetryPolicy
 from topiccrawl.frontier.sqlite import SqliteFrontier
 from topiccrawl.judge import Judge
 from topiccrawl.parameters import Config
-from topiccrawl.records import Page, Queue
+from topiccrawl.records import Page, Queue, Selection
 from topiccrawl.responses import robots_directives
 from topiccrawl.scope import Scope
 from topiccrawl.seeds import Seeds, find_file, read_seeds
 from topiccrawl.topics import Topic, format_topic, parse_topic, read_topic
+from topiccrawl.urls import page_id, seed_url
 
 logger = logging.getLogger(__name__)
+
+LATEST = 1000  # pages that are verified after a crash
+
+NUMBERS = {
+    **dict.fromkeys(("DOWNLOAD_DELAY", "DOWNLOAD_DELAY_JITTER", "CRAWL_DELAY_MAX", "RETRY_AFTER_MAX"), 0.0),
+    **dict.fromkeys(
+        ("HOST_BACKOFF_MAX", "ROBOTS_BACKOFF", "ROBOTS_MAX_AGE", "RETRY_BACKOFF", "RETRY_BACKOFF_MAX"), 0.0
+    ),
+    **dict.fromkeys(("RETRY_WAIT", "LOGSTATS_INTERVAL", "DOWNLOAD_MAXSIZE", "CONCURRENT_REQUESTS"), 0.0),
+    **dict.fromkeys(("CONCURRENT_REQUESTS_PER_DOMAIN", "REDIRECT_MAX_TIMES", "DOWNLOAD_TIMEOUT"), 0.0),
+    **dict.fromkeys(("TRIES", "ROBOTS_TRIES"), 1.0),
+    **dict.fromkeys(("COMMIT_INTERVAL", "HISTORY_INTERVAL"), 0.001),
+}
+"""Settings that are numbers, with the least value."""
+
+SWITCHES = ("ROBOTSTXT_OBEY", "META_NOINDEX_OBEY", "META_NOFOLLOW_OBEY", "DOWNLOAD_VERIFY_CERTIFICATES")
 
 FIXED = ("m0", "b", "f")  # with the topic: what scores depend on, and so what a folder can't change
 
@@ -53,7 +70,9 @@ class Crawl:
 
     def __init__(self, settings: BaseSettings, arguments: dict[str, Any]) -> None:
         self.folder = CrawlFolder.named(settings["CRAWL_DIR"])
-        self.parameters = parameters.load(arguments, Config(self.folder.config), settings)
+        config = Config(self.folder.config)
+        check_settings(settings, config)
+        self.parameters = parameters.load(arguments, config, settings)
         self.seeds = self._read_seeds()
         given = self._given_topic()
         self.folder.create()
@@ -61,7 +80,7 @@ class Crawl:
         try:
             self.database = Database.create(self.folder.path)
             self.resumed = self.database.get_meta("m0") is not None
-            self.parameters = self._with_kept_values(arguments)
+            self.parameters = self._with_kept_values({*arguments, *config.parameters()}, settings)
             self.topic = self._settle_topic(given)
             self._open(settings)
         except BaseException:
@@ -103,6 +122,9 @@ class Crawl:
             logger.info("New crawl in %s", self.folder.path)
         if recovered := self.frontier.recover():
             logger.info("%d URLs were being fetched when the last run ended; they wait again", recovered)
+        if self.database.get_meta("ended") == "no":
+            self._verify_latest()
+        self.database.set_meta("ended", "no")
         limits = json.dumps([p.depth, p.m_min, p.domains, p.deny])
         if self.resumed and self.database.get_meta("limits") != limits:
             lifted, dropped = self.frontier.rejudge(self.judge.scope.refusal)
@@ -120,8 +142,18 @@ class Crawl:
         self.database.set_meta("strategy", p.strategy)
         if self.topic is not None:
             self.keep_topic(self.topic)
-        write_whole(self.folder.seeds, "".join(f"{url}\n" for url in self._all_seeds()).encode())
+        self._keep_seeds()
         self.database.commit()
+
+    def _verify_latest(self) -> None:
+        """After an end that was none: the latest pages are on disk as the catalogue says, or are fetched again.
+
+        A kill can't part the two, but page files are not flushed to the disk one by one, so a power cut can.
+        """
+        for row, url in self.catalogue.damaged(self.folder.path, LATEST):
+            self.log.write("WARNING", "file", url, "its page file is missing or cut short; it waits again")
+            logger.warning("Page file of %s (row %d) is missing or cut short; it waits again", url, row)
+            self.frontier.requeue(Selection(queue=Queue.DONE, url=url))
 
     def keeps(self, page: Page) -> bool:
         """False for a page that asks not to be kept (noindex), where that is obeyed."""
@@ -135,12 +167,23 @@ class Crawl:
         """From now on this is the topic of the folder."""
         self.topic = topic
         self.database.set_meta("topic", json.dumps(topic.words, ensure_ascii=False))
-        write_whole(self.folder.topic, format_topic(topic).encode())
+        if not (self.folder.topic.is_file() and read_topic(self.folder.topic).words == topic.words):
+            write_whole(self.folder.topic, format_topic(topic).encode())
 
-    def close(self) -> None:
-        """Commit and let go of the folder; the last counts stay for the summary."""
+    def inherited(self, page: Page) -> Inherited:
+        """What page info says of a page beyond what was fetched."""
+        parent = self.catalogue.address(page.parent)
+        key, url = parent or (None, None)
+        return Inherited(parent=page_id(key) if key else None, parent_url=url, m=self.judge.m(page.level))
+
+    def close(self, *, whole: bool = True) -> None:
+        """Commit, or undo to the last commit where not `whole`, and let go of the folder; the last counts stay."""
         self.last_counts = self.frontier.counts()
-        self.database.close()
+        if whole:
+            self.database.set_meta("ended", "yes")
+            self.database.close()
+        else:
+            self.database.connection.close()
         self.frontier.close()
         self.log.close()
         self.folder.unlock()
@@ -166,15 +209,13 @@ class Crawl:
             if path is None:
                 raise TopicError(f"topic: no such file: {text}; give a file with one word<TAB>weight a line")
             return read_topic(path)
-        if self.folder.topic.is_file():
-            return read_topic(self.folder.topic)
         if self.seeds.file is not None and (beside := self.seeds.file.with_name("topic.txt")).is_file():
             return read_topic(beside)
-        return None
+        return read_topic(self.folder.topic) if self.folder.topic.is_file() else None
 
-    def _with_kept_values(self, arguments: dict[str, Any]) -> parameters.Parameters:
+    def _with_kept_values(self, told: set[str], settings: BaseSettings) -> parameters.Parameters:
         """A resumed crawl has its m0, b and f without being told again."""
-        told = {*arguments, *Config(self.folder.config).parameters()}
+        told |= {name for name in FIXED if _is_from_command_line(settings, f"TOPICCRAWL_{name.upper()}")}
         kept = {name: float(self.database.get_meta(name) or 0) for name in FIXED if name not in told and self.resumed}
         return self.parameters.model_copy(update=kept)
 
@@ -194,11 +235,13 @@ class Crawl:
             "".join(f"{word}\t{weight!r}\n" for word, weight in json.loads(kept_words).items()).encode(),
             str(self.folder.database),
         )
-        if given is not None and given.words != kept_topic.words:
-            raise TopicError(
-                f"topic: {given.source} is another topic than that of {self.folder.path};"
-                " use another folder with -s CRAWL_DIR=..., or see `rescore` in the docs"
-            )
+        own = read_topic(self.folder.topic) if self.folder.topic.is_file() else None
+        for topic in (given, own):
+            if topic is not None and topic.words != kept_topic.words:
+                raise TopicError(
+                    f"topic: {topic.source} is another topic than that with which {self.folder.path} was crawled;"
+                    " use another folder with -s CRAWL_DIR=..., or see `rescore` in the docs"
+                )
         return kept_topic
 
     def _places(self) -> tuple[Path, ...]:
@@ -206,15 +249,47 @@ class Crawl:
         config = closest_scrapy_cfg()
         return (Path(config).parent,) if config else ()
 
-    def _all_seeds(self) -> list[str]:
-        earlier = read_seeds(str(self.folder.seeds)).urls if self.folder.seeds.is_file() else ()
-        return list(dict.fromkeys((*earlier, *self.seeds.urls)))
+    def _keep_seeds(self) -> None:
+        """Add the seeds that are new to init_url; what a person wrote there stays."""
+        text = self.folder.seeds.read_text("utf-8-sig") if self.folder.seeds.is_file() else ""
+        known = {seed_url(line) for line in text.splitlines()}
+        new = [url for url in self.seeds.urls if url not in known]
+        if new:
+            head = text if not text or text.endswith("\n") else text + "\n"
+            write_whole(self.folder.seeds, (head + "".join(f"{url}\n" for url in new)).encode())
 
     @property
     def queued(self) -> int:
         """URLs that wait or are being fetched."""
         counts = self.frontier.counts()
         return counts[Queue.WAITING] + counts[Queue.PROCESSING]
+
+
+def check_settings(settings: BaseSettings, config: Config) -> None:
+    """ParameterError for the first setting of ours, or of Scrapy's that we read, whose value is unusable."""
+    for name, least in NUMBERS.items():
+        try:
+            if settings.getfloat(name) < least:
+                raise ValueError
+        except (TypeError, ValueError):
+            where = _origin(settings, config, name)
+            raise ParameterError(f"{where}: {name} is {settings[name]!r}: give a number, at least {least:g}") from None
+    for name in SWITCHES:
+        try:
+            settings.getbool(name)
+        except ValueError:
+            where = _origin(settings, config, name)
+            raise ParameterError(f"{where}: {name} is {settings[name]!r}: give True or False") from None
+
+
+def _origin(settings: BaseSettings, config: Config, name: str) -> str:
+    if _is_from_command_line(settings, name):
+        return f"-s {name}={settings[name]}"
+    return f"{config.path}, line {config.line(name)}" if name in config.settings() else f"setting {name}"
+
+
+def _is_from_command_line(settings: BaseSettings, name: str) -> bool:
+    return (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["cmdline"]
 
 
 def _politeness(settings: BaseSettings) -> Politeness:

@@ -8,7 +8,6 @@ is in the file whole or not at all, also after a kill.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
@@ -63,9 +62,20 @@ class Database:
         path = folder / FILE_NAME
         if not path.is_file():
             raise NotACrawlFolderError(f"{folder}: no crawl folder (no {FILE_NAME} in it); name one, or crawl first")
+        try:
+            return cls._read(path, "mode=ro")
+        except DatabaseError as error:
+            # SQLite wants a -shm file even to read. Where none can be made nobody writes, and without a log nothing
+            # is missing.
+            if not _is_unopened(error) or path.with_name(f"{FILE_NAME}-wal").exists():
+                raise
+        return cls._read(path, "immutable=1")
+
+    @classmethod
+    def _read(cls, path: Path, mode: str) -> Database:
         with _named(path):
             connection = sqlite3.connect(
-                f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30
+                f"{path.resolve().as_uri()}?{mode}", uri=True, isolation_level=None, timeout=30
             )
         try:
             database = cls(connection, path)
@@ -175,22 +185,17 @@ def _named(path: Path) -> Iterator[None]:
         raise _fault(path, error) from error
 
 
+def _code(error: BaseException | None) -> int:
+    """SQLite's error code without its details; 0 for other errors."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _is_unopened(error: DatabaseError) -> bool:
+    return _code(error.__cause__) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+
 def _fault(path: Path, error: sqlite3.Error) -> DatabaseError:
     """An error of SQLite that says which file it is about, and what to do."""
-    damaged = (getattr(error, "sqlite_errorcode", 0) & 0xFF) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    damaged = _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     hint = "; move the file away to start anew, or restore a copy" if damaged else ""
     return DatabaseError(f"{path}: {error}{hint}")
-
-
-class CommitTimer:
-    """Says when the open transaction is old enough to be committed."""
-
-    def __init__(self, every: float) -> None:
-        self.every = every
-        self._last = time.monotonic()
-
-    def due(self) -> bool:
-        return time.monotonic() - self._last >= self.every
-
-    def done(self) -> None:
-        self._last = time.monotonic()

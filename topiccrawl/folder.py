@@ -58,7 +58,13 @@ class CrawlFolder:
 
     @classmethod
     def named(cls, text: str) -> CrawlFolder:
-        return cls(Path(text).expanduser())
+        """The folder that a user names; `~` is the home folder."""
+        if not text.strip():
+            raise CrawlFolderError("CRAWL_DIR is empty; name a folder, as in -s CRAWL_DIR=crawl")
+        try:
+            return cls(Path(text).expanduser())
+        except RuntimeError as error:
+            raise CrawlFolderError(f"CRAWL_DIR is {text}: {error}") from error
 
     def create(self) -> None:
         """Make the folder. A file in its place or a folder that can't be written is a CrawlFolderError."""
@@ -97,12 +103,15 @@ class CrawlFolder:
             self._lock = None
 
     def is_running(self) -> bool:
-        """True while a process crawls in the folder."""
+        """True while a process crawls in the folder. A shared lock asks, so that two who ask don't see each other."""
+        path = self.path / "lock"
         try:
-            self.lock()
-        except FolderLockedError:
+            with path.open("a+", encoding="ascii") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
-        self.unlock()
+        except OSError as error:
+            raise CrawlFolderError(f"{path}: {error.strerror}") from error
         return False
 
     def drop(self, selection: Selection) -> None:

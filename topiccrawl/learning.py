@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import logging
 
-from topiccrawl.archive.catalogue import Held, NewLink
-from topiccrawl.archive.pagefiles import Inherited
+import msgspec
+
+from topiccrawl.archive.catalogue import Held, new_links
+from topiccrawl.archive.pagefiles import PageNames, page_info
 from topiccrawl.crawl import Crawl
 from topiccrawl.errors import TopicError
 from topiccrawl.html import parse_html, parse_text
 from topiccrawl.records import Page, Queue, Reason, Selection
 from topiccrawl.responses import HTML_TYPES
 from topiccrawl.topics import learn_topic
-from topiccrawl.urls import page_id
 
 logger = logging.getLogger(__name__)
 
 
 def learn(crawl: Crawl) -> None:
     """Learn the topic from the pages of the seeds, and score what they hold. TopicError when they give none."""
-    documents = [reread(crawl, held).document for held in crawl.catalogue.held()]
+    documents = [page.document for held in crawl.catalogue.held() if held.depth == 0 and (page := reread(crawl, held))]
     if not documents:
         raise TopicError(
             "topic: none given, and no seed page could be fetched to learn it from; give one with -a topic=FILE"
@@ -42,31 +43,34 @@ def learn(crawl: Crawl) -> None:
 
 
 def finish(crawl: Crawl) -> None:
-    """Score the pages that are still held."""
+    """Score the pages that are still held. One whose files are gone is fetched again."""
     for held in crawl.catalogue.held():
         page = reread(crawl, held)
+        if page is None:
+            crawl.log.write("WARNING", "file", held.url, "its files are gone; it waits again")
+            crawl.catalogue.unhold(held.row)
+            crawl.frontier.requeue(Selection(queue=Queue.DONE, url=held.url))
+            continue
         page = crawl.judge.score(page, crawl.frontier.queues_of, follow=crawl.follows(page))
         candidates = crawl.judge.candidates(page)
-        parent = crawl.catalogue.address(page.parent)
-        inherited = Inherited(
-            page_id(parent[0]) if parent else None, parent[1] if parent else None, crawl.judge.m(page.level)
-        )
-        names = crawl.files.write(page, inherited, crawl.judge.m)
+        names = crawl.files.write(page, crawl.inherited(page), crawl.judge.m)
         with crawl.database.transaction() as connection:
             rows = crawl.frontier.add(candidates, parent=held.row)
-            nofollow = {link.hash for link in page.links if link.link.nofollow}
-            links = [NewLink(row, c.sim, c.hash in nofollow) for c, row in zip(candidates, rows, strict=True)]
+            links = new_links(page, candidates, rows)
             crawl.catalogue.add_page(connection, held.row, page, names, links, held=False)
 
 
-def reread(crawl: Crawl, held: Held) -> Page:
-    """A stored page as the spider made it, from its files."""
-    info, body = crawl.files.read_info(held.key), crawl.files.read_page(held.key)
+def reread(crawl: Crawl, held: Held) -> Page | None:
+    """A stored page as the spider made it, from its files; None where they are gone."""
+    try:
+        info, body = crawl.files.read_info(held.key), crawl.files.read_page(held.key)
+    except (OSError, msgspec.DecodeError):
+        return None
     text = body.decode(info["code"] or "utf-8", "replace").removeprefix("\ufeff")
     language = info["response_headers"].get("Content-Language", "")
     is_html = info["type"] in HTML_TYPES or not info["type"]
     parsed = parse_html(text, info["final_url"], content_language=language) if is_html else None
-    return Page(
+    page = Page(
         url=held.url,
         key=held.key,
         final_url=info["final_url"],
@@ -85,3 +89,6 @@ def reread(crawl: Crawl, held: Held) -> Page:
         parent=held.parent,
         ip_address=info["ip_address"],
     )
+    known = page_info(page, PageNames.of(held.key), crawl.inherited(page), [])
+    page.extra.update((name, value) for name, value in info.items() if name not in known)
+    return page

@@ -11,7 +11,7 @@ import configparser
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,7 +32,30 @@ def _whole(value: Any) -> Any:
     return int(number) if number.is_integer() else value
 
 
-def _listed(value: Any) -> Any:
+def _by_commas(text: str) -> list[str]:
+    return [part for part in re.split(r"[\s,]+", text) if part]
+
+
+_TOKEN = re.compile(
+    r"\\.|\{\d*,\d*\}|\[\^?\]?(?:\\.|[^\]\\])*\]"  # escaped, a repetition, a set: nothing in them separates
+    r"|(?P<open>\()|(?P<close>\))|(?P<gap>[\s,]+)|.",
+    re.DOTALL,
+)
+
+
+def _by_patterns(text: str) -> list[str]:
+    """Regular expressions: white space and commas separate them, but not inside brackets of an expression."""
+    parts, depth = [""], 0
+    for token in _TOKEN.finditer(text):
+        if token["gap"] and not depth:
+            parts.append("")
+            continue
+        parts[-1] += token[0]
+        depth = max(0, depth + (token["open"] is not None) - (token["close"] is not None))
+    return [part for part in parts if part]
+
+
+def _listed(value: Any, split: Callable[[str], list[str]] = _by_commas) -> Any:
     """A JSON list, or values separated by white space or commas."""
     if not isinstance(value, str):
         return value
@@ -41,7 +64,7 @@ def _listed(value: Any) -> Any:
             return json.loads(value)
         except ValueError as error:
             raise ValueError(f"no JSON list: {error}") from error
-    return [part for part in re.split(r"[\s,]+", value) if part]
+    return split(value)
 
 
 def _domains(value: Any) -> Any:
@@ -53,7 +76,7 @@ def _domains(value: Any) -> Any:
 
 
 def _patterns(value: Any) -> Any:
-    patterns = _listed(value)
+    patterns = _listed(value, _by_patterns)
     for pattern in patterns:
         try:
             re.compile(pattern)

@@ -7,10 +7,10 @@ from typing import Any, Self
 from scrapy.crawler import Crawler
 
 from topiccrawl import items
-from topiccrawl.archive.pagefiles import Inherited, PageNames
+from topiccrawl.archive.pagefiles import PageNames
 from topiccrawl.crawl import Crawl
 from topiccrawl.records import Page
-from topiccrawl.urls import page_id, url_key
+from topiccrawl.urls import url_key
 
 items.register()
 
@@ -55,10 +55,4 @@ class StorePipeline:
         return self._crawl.keeps(page)
 
     def _write(self, page: Page) -> PageNames:
-        parent = self._crawl.catalogue.address(page.parent)
-        inherited = Inherited(
-            parent=page_id(parent[0]) if parent else None,
-            parent_url=parent[1] if parent else None,
-            m=self._crawl.judge.m(page.level),
-        )
-        return self._crawl.files.write(page, inherited, self._crawl.judge.m)
+        return self._crawl.files.write(page, self._crawl.inherited(page), self._crawl.judge.m)

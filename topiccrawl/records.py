@@ -163,8 +163,11 @@ class RobotsFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ended_at: float | None = None
 
 
-class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which URLs a command means. Fields that are None don't restrict; url is looked up by its key."""
+class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which URLs a command means. Fields that are None don't restrict, but where all are None nothing is meant.
+
+    url is looked up by its key. What is done is meant only where queue or url is given.
+    """
 
     queue: Queue | None = None
     reason: str | None = None  # a Reason, or http-404 for one status

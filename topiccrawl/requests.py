@@ -8,6 +8,7 @@ headers, a callback by name and plain meta; these are kept as msgpack in the fro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from scrapy import Request, Spider
@@ -55,11 +56,32 @@ def special(request: Request, spider: Spider) -> Special | None:
         if not kept:
             return None
         data = msgspec.msgpack.encode(kept)
+        _check(kept, msgspec.msgpack.decode(data))
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise NotStorableError(
             f"{request}: {error}; a Request in the frontier may hold plain data and methods of the spider only"
         ) from error
     return Special(data, _suffix(request.method, request.body))
+
+
+def _check(kept: dict[str, Any], back: dict[str, Any]) -> None:
+    """ValueError where a callback would be given something else than what the spider put in."""
+    for part in ("meta", "cb_kwargs"):
+        for name, value in kept.get(part, {}).items():
+            found = back[part].get(name)
+            if not _same(value, found):
+                raise ValueError(
+                    f"{part}[{name!r}] would come back as {found!r:.80} ({type(found).__name__}), not as {value!r:.80}"
+                    f" ({type(value).__name__})"
+                )
+
+
+def _same(value: Any, found: Any) -> bool:
+    if isinstance(value, dict) and isinstance(found, dict):
+        return value.keys() == found.keys() and all(_same(value[key], found[key]) for key in value)
+    if isinstance(value, list) and isinstance(found, list):
+        return len(value) == len(found) and all(map(_same, value, found))
+    return bool(value == found or (value != value and found != found))  # nan
 
 
 def redirected(lease: Lease, request: Request | None) -> Special | None:

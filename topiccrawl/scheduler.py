@@ -36,7 +36,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from topiccrawl import learning
-from topiccrawl.archive.catalogue import NewLink
+from topiccrawl.archive.catalogue import new_links
 from topiccrawl.archive.pagefiles import PageNames
 from topiccrawl.crawl import Crawl
 from topiccrawl.errors import NotStorableError, TopicCrawlError, TopicError
@@ -62,13 +62,16 @@ from topiccrawl.responses import (
     outcome_of_status,
     retry_after,
 )
-from topiccrawl.urls import key_hash, url_key
+from topiccrawl.urls import is_http, join, key_hash, url_key
 
 logger = logging.getLogger(__name__)
 
 INBOX_INTERVAL = 0.5  # seconds
 SWEEP_INTERVAL = 5.0
+ROBOTS_HOPS = 6  # fetches of one robots.txt, the first included (RFC 9309, 2.3.1.2: at least five redirects)
 ROBOTS_SIZE = 500 * 1024  # bytes of a robots.txt that are read (RFC 9309, 2.5)
+GIVEN_BACK = Outcome(queue=Queue.WAITING, asked=False)
+SENT = "download_slot"  # key of meta that Scrapy's downloader sets when no middleware stands in the way any more
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
@@ -79,6 +82,7 @@ class Flight:
     lease: Lease
     result: Response | Request | BaseException | None = None
     ended_at: float = 0.0
+    sent: bool = False  # it reached the network
     follows: Request | None = None  # the Request that the fetch gave, once it came back to us
     page: Page | None = None
     names: PageNames | None = None  # None: the page is not kept
@@ -136,6 +140,7 @@ class TopicScheduler(BaseScheduler):
         self._every(self._settings.getfloat("COMMIT_INTERVAL"), self._commit)
         self._every(INBOX_INTERVAL, self._read_inbox)
         self._every(SWEEP_INTERVAL, self._sweep)
+        self._read_inbox()
         self._history()
         self._every(self._settings.getfloat("HISTORY_INTERVAL"), self._history)
         if self.crawl.topic is not None:
@@ -147,12 +152,13 @@ class TopicScheduler(BaseScheduler):
             call.cancel()
         self._ticks.clear()
         self._alarm = None
-        for request in list(self._flights):  # an unclean engine may leave some behind: their leases stay open
-            logger.debug("still open at the end: %s", request)
+        self._read_inbox()
+        for lease in (*self._resting, *(flight.lease for _, flight in self._hops)):
+            self._guarded(lambda lease=lease: self.crawl.frontier.finish(lease, GIVEN_BACK))  # type: ignore[misc]
         self._history()
         self._commit()
         self.closed = True
-        self.crawl.close()
+        self.crawl.close(whole=not self._broken)
         return None
 
     def has_pending_requests(self) -> bool:
@@ -165,7 +171,7 @@ class TopicScheduler(BaseScheduler):
                 return self._worth_waiting()
             return bool(self.crawl.queued) and self._worth_waiting()
         except Exception as error:
-            self._stop("internal", error)
+            self._break(error)
             return False
 
     def enqueue_request(self, request: Request) -> bool:
@@ -179,7 +185,7 @@ class TopicScheduler(BaseScheduler):
             logger.error("%s", error)
             self.crawl.log.write("ERROR", "not-storable", request.url, str(error))
         except Exception as error:
-            self._stop("internal", error)
+            self._break(error)
         return False
 
     def next_request(self) -> Request | None:
@@ -190,7 +196,7 @@ class TopicScheduler(BaseScheduler):
                 return request
             return self._take()
         except Exception as error:
-            self._stop("internal", error)
+            self._break(error)
             return None
 
     # ---- what our downloader and pipelines call ----
@@ -202,6 +208,7 @@ class TopicScheduler(BaseScheduler):
             return
         flight.result = result
         flight.ended_at = time.time()
+        flight.sent = SENT in request.meta
         if isinstance(result, Request):
             self._expected[result] = flight
 
@@ -367,7 +374,8 @@ class TopicScheduler(BaseScheduler):
         if isinstance(result, Request):
             return self._redirected(flight, result.url)
         if isinstance(result, BaseException):
-            return outcome_of_failure(result, flight.ended_at), []
+            outcome = outcome_of_failure(result, flight.ended_at)
+            return (replace(outcome, asked=True) if flight.sent else outcome), []
         ok = Outcome(queue=Queue.DONE, status=result.status, ended_at=flight.ended_at)
         if flight.failure is not None:
             note = f"{type(flight.failure).__name__}: {flight.failure}"
@@ -467,11 +475,8 @@ class TopicScheduler(BaseScheduler):
 
     async def _fetch_robots(self, lease: Lease) -> None:
         """Fetch a robots.txt; its redirects are followed, its rules count for the host that was asked."""
-        engine = self._crawler.engine
-        assert engine is not None
-        request = Request(lease.url, dont_filter=True, meta={ROBOTS_FETCH: True})
         try:
-            response = await engine.download_async(request)
+            response = await self._follow_robots(lease)
             robots = robots_file(response)
         except Exception as error:
             robots = no_robots_file(error)
@@ -480,6 +485,21 @@ class TopicScheduler(BaseScheduler):
             self.crawl.log.write("WARNING", "robots", lease.url, f"answers {robots.status}")
         if not self._broken and not self.closed:
             self._guarded(lambda: self.crawl.frontier.finish_robots(lease, robots))
+
+    async def _follow_robots(self, lease: Lease) -> Response:
+        """The answer after at most ROBOTS_HOPS redirects, each of them after the host's delay."""
+        engine = self._crawler.engine
+        assert engine is not None
+        url = lease.url
+        for _ in range(ROBOTS_HOPS):
+            request = Request(url, dont_filter=True, meta={ROBOTS_FETCH: True, "dont_redirect": True})
+            response = await engine.download_async(request)
+            target = join(url, (response.headers.get(b"Location") or b"").decode("latin-1"))
+            if not 300 <= response.status < 400 or not target or not is_http(target):
+                break
+            url = target
+            await asyncio.sleep(self.crawl.frontier.delay(lease.host))
+        return response
 
     def _robots_ended(self, task: asyncio.Future[None]) -> None:
         """The place is free again: only now may the engine ask, or it would wait for its next heartbeat."""
@@ -553,8 +573,12 @@ class TopicScheduler(BaseScheduler):
         try:
             action()
         except (sqlite3.Error, TopicCrawlError, OSError) as error:
-            self._broken = True
-            self._stop("database", error)
+            self._break(error)
+
+    def _break(self, error: BaseException) -> None:
+        """Write nothing more: memory may be ahead of the file, which is whole as it was at the last commit."""
+        self._broken = True
+        self._stop("database" if isinstance(error, (sqlite3.Error, TopicCrawlError, OSError)) else "internal", error)
 
     def _stop(self, reason: str, error: BaseException | None = None) -> None:
         if self.reason:
@@ -584,7 +608,7 @@ def robots_file(response: Response) -> RobotsFile:
         after = retry_after(response, now)
         return RobotsFile(reachable=False, status=response.status, retry_after=after, ended_at=now)
     text = ""
-    if response.status < 300 and content_type(response) not in ("text/html", "application/xhtml+xml"):
+    if response.status < 300:  # whatever its type: a page of HTML has no rules in it
         text = response.body[:ROBOTS_SIZE].decode("utf-8-sig", "replace")
     return RobotsFile(reachable=True, text=text, status=response.status, ended_at=now)
 
@@ -593,16 +617,5 @@ def no_robots_file(error: Exception) -> RobotsFile:
     """A robots.txt that could not be fetched. What ails the whole host is what its URLs end with."""
     now = time.time()
     outcome = outcome_of_failure(error, now)
-    if outcome.queue is Queue.DISCARD:
-        return RobotsFile(reachable=True, ended_at=now)  # too large to be read: no rules
     reason = outcome.reason if outcome.reason in (Reason.TLS, Reason.DNS, Reason.REFUSED) else None
-    return RobotsFile(reachable=False, reason=reason, final=not outcome.retry, ended_at=now)
-
-
-def new_links(page: Page, candidates: list[Candidate], rows: tuple[int, ...]) -> list[NewLink]:
-    """The links of a page as the catalogue keeps them: one per target, with the best sim."""
-    nofollow = {link.hash for link in page.links if link.link.nofollow}
-    return [
-        NewLink(row, candidate.sim, candidate.hash in nofollow)
-        for candidate, row in zip(candidates, rows, strict=False)
-    ]
+    return RobotsFile(reachable=False, reason=reason, final=outcome.reason is Reason.TLS, ended_at=now)

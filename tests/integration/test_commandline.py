@@ -522,3 +522,56 @@ def test_killed_between_learning_and_scoring(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM pages WHERE held").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM links").fetchone() == (1,)
     assert len(page_files(folder)) == 3 * len(result.pages)
+
+
+@pytest.mark.parametrize(
+    "setting", ["DOWNLOAD_DELAY=abc", "TRIES=0", "RETRY_WAIT=x", "CONCURRENT_REQUESTS=-1", "ROBOTSTXT_OBEY=maybe"]
+)
+def test_wrong_setting(forks: Forks, tmp_path: Path, topic: Path, setting: str) -> None:
+    """Such a value once ended the command without a word, or made it hang."""
+    folder = tmp_path / "crawl"
+    done = forks.run([*crawl_command(folder, [SEED], topic=topic), "-s", setting])
+    name, _, value = setting.partition("=")
+    assert done.returncode == 1
+    assert f"scrapy crawl: -s {setting}: {name} is '{value}'" in done.stdout
+    assert not folder.exists()
+
+
+def test_topic_edited_beside_the_seeds_is_refused(forks: Forks, tmp_path: Path) -> None:
+    with Server({"/": page()}) as site:
+        seeds, words = tmp_path / "seeds.txt", tmp_path / "topic.txt"
+        seeds.write_text(f"{site.url('/')}\n")
+        words.write_text("comet\t1\n")
+        command = crawl_command(tmp_path / "crawl", [str(seeds)])
+        assert forks.run(command).returncode == 0
+        assert forks.run(command).returncode == 0
+        words.write_text("kettle\t1\n")
+        done = forks.run(command)
+    assert done.returncode == 1
+    assert "is another topic than that with which" in done.stdout
+
+
+def test_what_lies_in_the_inbox_is_taken_up_at_the_start(forks: Forks, tmp_path: Path, topic: Path) -> None:
+    with Server({"/": page("/x"), "/x": [Reply(404), page()]}) as site:
+        command = crawl_command(tmp_path / "crawl", [site.url("/")], topic=topic)
+        forks.run(command)
+        (tmp_path / "crawl/inbox/1.json").write_text('{"reason": "http-404"}')
+        forks.run(command)
+    rows = dict(sqlite3.connect(tmp_path / "crawl/link.db").execute("SELECT url, queue FROM urls"))
+    assert rows[site.url("/x")] == "done"
+    assert not list((tmp_path / "crawl/inbox").iterdir())
+
+
+def test_a_page_file_that_a_power_cut_took_is_fetched_again(forks: Forks, tmp_path: Path, topic: Path) -> None:
+    with Server({"/": page("/x"), "/x": page()}) as site:
+        command = crawl_command(tmp_path / "crawl", [site.url("/")], topic=topic)
+        forks.run(command)
+        connection = sqlite3.connect(tmp_path / "crawl/link.db")
+        (file,) = connection.execute("SELECT file FROM pages JOIN urls ON id = pages.url WHERE depth = 1").fetchone()
+        (tmp_path / "crawl" / file).write_bytes(b"")
+        connection.execute("UPDATE meta SET value = 'no' WHERE name = 'ended'")
+        connection.commit()
+        connection.close()
+        forks.run(command)
+        assert [request.path for request in site.log].count("/x") == 2
+    assert (tmp_path / "crawl" / file).stat().st_size > 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from topiccrawl.archive.pagefiles import PageNames
 from topiccrawl.database import Database
 from topiccrawl.frontier.base import Counts
-from topiccrawl.records import Page, Queue
+from topiccrawl.records import Candidate, Page, Queue
 
 MAX_HISTORY = 5000  # rows; beyond, every second of the older half is dropped
 
@@ -41,6 +42,12 @@ class NewLink(NamedTuple):
     target: int  # row
     sim: int | None
     nofollow: bool
+
+
+def new_links(page: Page, candidates: Sequence[Candidate], rows: Sequence[int]) -> list[NewLink]:
+    """The links of a page as the catalogue keeps them: one per target, with the best sim."""
+    nofollow = {link.hash for link in page.links if link.link.nofollow}
+    return [NewLink(row, c.sim, c.hash in nofollow) for c, row in zip(candidates, rows, strict=False)]
 
 
 class Catalogue:
@@ -108,6 +115,25 @@ class Catalogue:
             " FROM pages p JOIN urls u ON u.id = p.url WHERE p.held = 1 ORDER BY u.id"
         ).fetchall()
         return (Held(*row) for row in rows)
+
+    def damaged(self, folder: Path, latest: int) -> Iterator[tuple[int, str]]:
+        """(row, URL) of those of the latest pages whose files are missing, or whose page file has another size."""
+        rows = self._database.connection.execute(
+            "SELECT u.id, u.url, p.file, p.pageinfo, p.links, p.size FROM pages p JOIN urls u ON u.id = p.url"
+            " ORDER BY p.fetched_at DESC LIMIT ?",
+            (latest,),
+        ).fetchall()
+        for row, url, page, info, links, size in rows:
+            sizes = [
+                path.stat().st_size if path.is_file() else -1 for path in map(folder.joinpath, (page, info, links))
+            ]
+            if sizes[0] != size or min(sizes[1:]) <= 0:
+                yield row, url
+
+    def unhold(self, row: int) -> None:
+        """Forget that the links of a page wait for the topic."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE pages SET held = 0 WHERE url = ?", (row,))
 
     def address(self, row: int | None) -> tuple[str, str] | None:
         """(key, url) of a row."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from topiccrawl.folder import write_whole
-from topiccrawl.records import Page, Queue, Reason, ScoredLink
+from topiccrawl.records import MAX_SIM, Page, Queue, Reason, ScoredLink
 from topiccrawl.urls import page_id, split
 
 _JSON = msgspec.json.Encoder()
@@ -104,7 +104,7 @@ def page_info(page: Page, names: PageNames, inherited: Inherited, children: list
         "parent_url": inherited.parent_url,
         "children": children,
         "m": inherited.m,
-        "sim": page.sim / 65535,
+        "sim": page.sim / MAX_SIM,
         "relevance": page.relevance,
         "relevant": page.relevant,
         "language": document.language,
@@ -127,7 +127,7 @@ def links_tsv(links: tuple[ScoredLink, ...], m_of: Callable[[int], float]) -> st
             continue
         queue, reason = _went_to(scored)
         lines.append(
-            f"{scored.link.url}\t{text}\t{scored.sim / 65535:.4f}\t{m_of(scored.level):.4g}\t{queue}\t{reason}"
+            f"{scored.link.url}\t{text}\t{scored.sim / MAX_SIM:.4f}\t{m_of(scored.level):.4g}\t{queue}\t{reason}"
         )
     return "\n".join(lines) + "\n"
 

@@ -14,6 +14,8 @@ from scrapy.exceptions import UsageError
 from topiccrawl.errors import TopicCrawlError
 from topiccrawl.parameters import help_text
 
+logger = logging.getLogger(__name__)
+
 QUIET = ("addons", "middleware", "crawler", "core.engine", "spidermiddlewares.httperror")
 """Scrapy's loggers whose INFO lines tell a crawl's user nothing that our own don't; all speak with -L DEBUG."""
 
@@ -48,14 +50,17 @@ class Command(crawl.Command):
         process.start()
         if process.bootstrap_failed:
             self.exitcode = 1
-        reason = crawler.stats.get_value("finish_reason") if crawler.stats else None
-        if reason in FAULTS:
+            return
+        if crawler.stats and crawler.stats.get_value("finish_reason") in FAULTS:
             self.exitcode = 1
 
     def _ended(self, task: asyncio.Future[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, TopicCrawlError):
             self._fail(error)
+        elif error is not None:
+            logger.error("The crawl could not be started: %s: %s", type(error).__name__, error, exc_info=error)
+            self.exitcode = 1
 
     def _fail(self, error: TopicCrawlError) -> None:
         print(f"scrapy crawl: {error}", file=sys.stderr)

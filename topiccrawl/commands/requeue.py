@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import closing
 
 from scrapy.exceptions import UsageError
 
-from topiccrawl.commandline import FolderCommand
+from topiccrawl.commandline import FolderCommand, typed_url
 from topiccrawl.database import Database
 from topiccrawl.folder import CrawlFolder
 from topiccrawl.frontier import rows
@@ -16,21 +17,25 @@ from topiccrawl.records import Queue, Reason, Selection
 
 
 class Command(FolderCommand):
-    about = "Put URLs of error, discard or done back into waiting, by queue, reason, host or URL"
+    about = (
+        "Put URLs of error and discard, or of done if asked for, back into waiting, by queue, reason, host or URL."
+        " --host and --reason alone mean error and discard; pages that are done are fetched again only with"
+        " --queue done or --url"
+    )
     example = "scrapy requeue --queue error --reason timeout crawl"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--queue", choices=["error", "discard", "done"], help="the queue they are in")
+        parser.add_argument("--queue", choices=["error", "discard", "done"], help="the queue they are in (default: error and discard)")
         parser.add_argument("--reason", metavar="REASON", help="their reason, as shown by `scrapy queues`")
         parser.add_argument("--host", metavar="HOST", help="their host, with its port where that is not 80 or 443")
-        parser.add_argument("--url", metavar="URL", help="one URL")
+        parser.add_argument("--url", metavar="URL", help="one URL, also one that is done")
 
     def run_in(self, folder: CrawlFolder, args: Sequence[str], opts: argparse.Namespace) -> None:
         selection = self._selection(opts)
         database = Database.read(folder.path)
-        count = len(rows.select(database.connection, selection))
-        database.close()
+        with closing(database), database.faults():
+            count = len(rows.select(database.connection, selection))
         running = count > 0 and folder.is_running()
         if running:
             folder.drop(selection)
@@ -47,7 +52,8 @@ class Command(FolderCommand):
         if opts.reason and rows.split_reason(opts.reason)[0] not in {str(reason) for reason in Reason}:
             raise UsageError(f"no such reason: {opts.reason}; known are {', '.join(Reason)}, and http-404 and its like")
         queue = Queue(opts.queue) if opts.queue else None
-        return Selection(queue=queue, reason=opts.reason, host=opts.host, url=opts.url)
+        url = typed_url(opts.url) if opts.url else None
+        return Selection(queue=queue, reason=opts.reason, host=opts.host, url=url)
 
 
 def apply(folder: CrawlFolder, selection: Selection) -> int:

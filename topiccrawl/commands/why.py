@@ -11,7 +11,7 @@ from datetime import datetime
 from rich.markup import escape
 
 from topiccrawl.archive.inspect import Folder, Verdict
-from topiccrawl.commandline import FolderCommand
+from topiccrawl.commandline import FolderCommand, typed_url
 from topiccrawl.database import Database
 from topiccrawl.folder import CrawlFolder
 
@@ -23,7 +23,7 @@ class Command(FolderCommand):
 
     def run_in(self, folder: CrawlFolder, args: Sequence[str], opts: argparse.Namespace) -> None:
         database = Database.read(folder.path)
-        verdict = Folder(database).why(args[0])
+        verdict = Folder(database).why(typed_url(args[0]))
         database.close()
         if verdict is None:
             print(f"scrapy why: {args[0]}: not known in {folder.path}: no fetched page links to it", file=sys.stderr)

@@ -6,7 +6,7 @@ Every store passes tests/contract. All verbs are plain functions; the store owns
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -18,6 +18,8 @@ Counts = dict[Queue, int]
 MAX_LEVEL = MAX_DEPTH = 65535
 SEEDS_EXEMPT = frozenset({Reason.M, Reason.DEPTH, Reason.SCOPE, Reason.DENY, Reason.LENGTH})
 """Reasons by which the limits and rules of a crawl discard a link, but never a seed."""
+MAX_EXPIRED = 1024
+"""URLs that `drain_expired` keeps for its caller."""
 MAX_CRASHES = 5
 """A URL whose fetch went down with the process this often stays in error."""
 
@@ -66,6 +68,13 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[int, ...]  # the row of each candidate, in the order given
 
 
+class Expired(NamedTuple):
+    """A URL that `take` moved to error, since the robots.txt of its host can't be had."""
+
+    url: str
+    reason: Reason
+
+
 class Frontier(Protocol):
     """One crawl's URLs. Each URL key is in exactly one queue at any time, also after a kill."""
 
@@ -78,12 +87,21 @@ class Frontier(Protocol):
         Without a parent they are seeds: no limit keeps them out, and one that a limit discarded as a link is revived.
         Atomic. Idempotent: a repetition finds known URLs. Returns the row of each, in the order given. New URLs get
         rising rows in the order given, which is "first come".
+
+        A known URL keeps the `request` that it was first found with; the result doesn't tell that another was dropped.
         """
 
     def take(self, n: int) -> list[Lease]:
         """At most n leases: the best URLs, in order, of the hosts that may be asked now.
 
-        A host whose robots.txt is not known gives a lease of kind ROBOTS instead. Never blocks.
+        A host whose robots.txt is not known gives a lease of kind ROBOTS instead. Never blocks. URLs whose robots.txt
+        can't be had go to error on the way: `drain_expired` names them.
+        """
+
+    def drain_expired(self) -> list[Expired]:
+        """What `take` moved to error since the last call, in order. At most MAX_EXPIRED are kept, the latest.
+
+        One `take` moves fewer than that, so who asks after each `take` misses none.
         """
 
     def finish(self, lease: Lease, outcome: Outcome, candidates: Sequence[Candidate] = ()) -> Finished | None:
@@ -123,7 +141,10 @@ class Frontier(Protocol):
         """
 
     def requeue(self, selection: Selection) -> int:
-        """Return the selected URLs to waiting, tries counted from zero, with the score they have; says how many."""
+        """Return the selected URLs to waiting, tries counted from zero, with the score they have; says how many.
+
+        Never those of another scheme than http(s): they can't be fetched. Done URLs only where queue or url names them.
+        """
 
     def close(self) -> None:
         """Free memory. Nothing depends on it being called."""

@@ -2,14 +2,14 @@
 
 A host is asked when it has waiting URLs, has a free place, and its time has come. Two heaps hold the hosts:
 `ready` by their best key, `timed` by the time at which they may be asked. Entries are never removed from the middle;
-each is checked when it surfaces.
+each is checked when it surfaces. A heap of which more than half is out of date is made anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from enum import StrEnum
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from random import Random
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from topiccrawl.records import Outcome, Reason
 
 SLOW_DOWN = frozenset({429, 503})
 MIN_BACKOFF = 1.0
+SPARE_ENTRIES = 64  # that a heap may hold beyond two a host
 
 
 class RobotsState(StrEnum):
@@ -71,6 +72,7 @@ class Host:
         "ready_key",
         "stored",
         "timed_at",
+        "waits",
     )
 
     def __init__(self, number: int, name: str, queue: KeyQueue) -> None:
@@ -86,6 +88,7 @@ class Host:
         self.stored = False  # has a row in the store
         self.ready_key: int | None = None  # its entry in `ready`
         self.timed_at: float | None = None  # its entry in `timed`
+        self.waits = False  # had a head when that was last looked at
 
 
 class HostTable:
@@ -105,6 +108,7 @@ class HostTable:
         self._by_name: dict[str, Host] = {}
         self._ready: list[tuple[int, int]] = []
         self._timed: list[tuple[float, int]] = []
+        self._waiting = 0
 
     def __len__(self) -> int:
         return len(self._hosts)
@@ -139,6 +143,9 @@ class HostTable:
         """The host's best key."""
         while (key := host.queue.peek()) is not None and not self._is_current(key):
             host.queue.pop()
+        if host.waits is (key is None):
+            host.waits = key is not None
+            self._waiting += 1 if host.waits else -1
         return key
 
     def place(self, host: Host, now: float) -> None:
@@ -150,9 +157,15 @@ class HostTable:
             if host.timed_at != host.next_allowed:
                 host.timed_at = host.next_allowed
                 heappush(self._timed, (host.next_allowed, host.number))
+                if self._is_overfull(self._timed):
+                    self._timed = [entry for entry in set(self._timed) if self._hosts[entry[1]].timed_at == entry[0]]
+                    heapify(self._timed)
         elif host.ready_key != key:
             host.ready_key = key
             heappush(self._ready, (key, host.number))
+            if self._is_overfull(self._ready):
+                self._ready = [entry for entry in set(self._ready) if self._hosts[entry[1]].ready_key == entry[0]]
+                heapify(self._ready)
 
     def best(self, now: float) -> Host | None:
         """The host with the best URL among those that may be asked now."""
@@ -183,8 +196,8 @@ class HostTable:
         return None
 
     def waiting(self) -> int:
-        """How many hosts have waiting URLs."""
-        return sum(1 for host in self._hosts if self.head(host) is not None)
+        """How many hosts have waiting URLs. One whose keys are all stale counts until its head is looked at."""
+        return self._waiting
 
     def asked(self, host: Host, now: float, *, robots: bool = False) -> None:
         """A request goes out to the host."""
@@ -221,7 +234,7 @@ class HostTable:
         return self._jittered(max(self._base_delay(host.crawl_delay), host.backoff))
 
     def destroy(self) -> None:
-        self._hosts, self._by_name, self._ready, self._timed = [], {}, [], []
+        self._hosts, self._by_name, self._ready, self._timed, self._waiting = [], {}, [], [], 0
 
     def _wake(self, now: float) -> None:
         while self._timed and self._timed[0][0] <= now:
@@ -230,6 +243,9 @@ class HostTable:
             if host.timed_at == time:
                 host.timed_at = None
                 self.place(host, now)
+
+    def _is_overfull(self, heap: Sized) -> bool:
+        return len(heap) > 2 * len(self._hosts) + SPARE_ENTRIES
 
     def _is_free(self, host: Host) -> bool:
         return host.open < self.politeness.per_host and not host.asking_robots

@@ -176,6 +176,7 @@ class UrlIndex:
         self.column("priority")[: len(self)] = priorities
         for host in self.hosts:
             host.queue.drain()
+            self.hosts.head(host)
         self.loaded(now)
 
     def destroy(self) -> None:

@@ -27,6 +27,7 @@ class Giver(NamedTuple):
 
     parent: int | None
     link_text: str
+    hops: int
     reason: Reason | None
     changed_at: float
 
@@ -51,17 +52,17 @@ def new_row(
 
 
 def giver(connection: sqlite3.Connection, row: int) -> Giver:
-    found = connection.execute("SELECT parent, link_text, reason, changed_at FROM urls WHERE id = ?", (row,))
-    parent, text, reason, changed_at = found.fetchone()
-    return Giver(parent, text, Reason(reason) if reason else None, changed_at)
+    found = connection.execute("SELECT parent, link_text, hops, reason, changed_at FROM urls WHERE id = ?", (row,))
+    parent, text, hops, reason, changed_at = found.fetchone()
+    return Giver(parent, text, hops, Reason(reason) if reason else None, changed_at)
 
 
 def rate(
     connection: sqlite3.Connection, row: int, level: int, sim: int, depth: int, queue: Queue, giver: Giver
 ) -> None:
     connection.execute(
-        "UPDATE urls SET level = ?, sim = ?, depth = ?, queue = ?, parent = ?, link_text = ?, reason = ?,"
-        " changed_at = ? WHERE id = ?",
+        "UPDATE urls SET level = ?, sim = ?, depth = ?, queue = ?, parent = ?, link_text = ?, hops = ?,"
+        " reason = ?, changed_at = ? WHERE id = ?",
         (level, sim, depth, queue, *giver, row),
     )
 
@@ -142,28 +143,41 @@ def crash(connection: sqlite3.Connection, row: int, now: float) -> Queue:
 
 
 def scan(connection: sqlite3.Connection) -> sqlite3.Cursor:
-    """hash, host, level, sim, depth, code of queue, https: of every URL, first come first."""
+    """id, hash, host, level, sim, depth, code of queue, https: of every URL, first come first."""
     return connection.execute(
-        f"SELECT hash, host, level, sim, depth, {_CODE}, substr(url, 1, 6) = 'https:' FROM urls ORDER BY id"
+        f"SELECT id, hash, host, level, sim, depth, {_CODE}, substr(url, 1, 6) = 'https:' FROM urls ORDER BY id"
     )
+
+
+def url(connection: sqlite3.Connection, row: int) -> str:
+    return str(connection.execute("SELECT url FROM urls WHERE id = ?", (row,)).fetchone()[0])
 
 
 def retries(connection: sqlite3.Connection) -> Iterator[tuple[float, int]]:
     return iter(connection.execute("SELECT retry_at, id FROM urls WHERE retry_at IS NOT NULL"))
 
 
-def limited(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, str, int | None]]:
-    """(row, url, parent) of what waits, and of what a limit of the crawl discarded; rows above `after`."""
+def limited(
+    connection: sqlite3.Connection, after: int, most: int
+) -> list[tuple[int, str, int | None, str | None]]:
+    """(row, url, parent, reason) of what waits, and of what a limit of the crawl discarded; rows above `after`."""
     return connection.execute(
-        "SELECT id, url, parent FROM urls WHERE id > ? AND (queue = 'waiting' OR queue = 'discard' AND reason IN"
+        "SELECT id, url, parent, reason FROM urls WHERE id > ? AND (queue = 'waiting' OR queue = 'discard' AND reason IN"
         f" ({', '.join('?' * len(SEEDS_EXEMPT))})) ORDER BY id LIMIT ?",
         (after, *SEEDS_EXEMPT, most),
     ).fetchall()
 
 
 def select(connection: sqlite3.Connection, selection: Selection) -> list[int]:
-    """Rows that a selection means; what waits or is being fetched is left alone."""
-    where, values = ["queue NOT IN ('waiting', 'processing')"], []
+    """Rows that a selection means: none where it is empty.
+
+    What waits or is being fetched is left alone, and so is what can't be fetched. What is done must be meant by its
+    queue or its URL.
+    """
+    if selection == Selection():
+        return []
+    queues = "'error', 'discard'" if selection.queue is None and selection.url is None else "'error', 'discard', 'done'"
+    where, values = [f"queue IN ({queues})", f"reason IS NOT '{Reason.SCHEME}'"], []
     if selection.queue is not None:
         where.append("queue = ?")
         values.append(str(selection.queue))

@@ -7,6 +7,7 @@ when that succeeded: a full disk leaves both as they were. At start one scan of 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from random import Random
@@ -15,8 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topiccrawl.database import Database
+from topiccrawl.errors import DatabaseError
 from topiccrawl.frontier import rows as table
-from topiccrawl.frontier.base import MAX_DEPTH, SEEDS_EXEMPT, Counts, Finished, Limits, Politeness, RetryPolicy
+from topiccrawl.frontier.base import (
+    MAX_DEPTH,
+    MAX_EXPIRED,
+    SEEDS_EXEMPT,
+    Counts,
+    Expired,
+    Finished,
+    Limits,
+    Politeness,
+    RetryPolicy,
+)
 from topiccrawl.frontier.hosts import Host, Origin, Rest, RobotsState
 from topiccrawl.frontier.index import QUEUES, ROW_MASK, UrlIndex
 from topiccrawl.frontier.robots import RobotsRules, crawl_delay
@@ -67,6 +79,7 @@ class SqliteFrontier:
         self._token = 0
         self._retries: list[tuple[float, int]] = []
         self._due: dict[int, float] = {}  # the entry of `_retries` that counts for a row
+        self._expired: deque[Expired] = deque(maxlen=MAX_EXPIRED)
         with database.faults():
             self._load()
 
@@ -106,6 +119,11 @@ class SqliteFrontier:
             else:
                 leases.append(self._lease_page(host, row, now))
         return leases
+
+    def drain_expired(self) -> list[Expired]:
+        expired = list(self._expired)
+        self._expired.clear()
+        return expired
 
     def finish(self, lease: Lease, outcome: Outcome, candidates: Sequence[Candidate] = ()) -> Finished | None:
         if self._leases.get(lease.token) is not lease:
@@ -193,7 +211,8 @@ class SqliteFrontier:
         return self._index.queues(hashes)
 
     def requeue(self, selection: Selection) -> int:
-        rows = table.select(self._database.connection, selection)
+        with self._database.faults():
+            rows = table.select(self._database.connection, selection)
         now = self._clock()
         for start in range(0, len(rows), SCAN):
             part = rows[start : start + SCAN]
@@ -237,14 +256,14 @@ class SqliteFrontier:
         lifted = dropped = last = 0
         now = self._clock()
         while part := table.limited(self._database.connection, last, SCAN):
-            for row, url, parent in part:
+            for row, url, parent, had in part:
                 rated = self._index.rated(row)
                 reason = None
                 if parent is not None:
                     host = self._index.host(row).name
                     reason = refusal(url, host) or self.limits.verdict(rated.level, rated.depth)
                 queue = Queue.DISCARD if reason else Queue.WAITING
-                if queue is Queue.WAITING is rated.queue:
+                if queue is rated.queue and reason == had:
                     continue
                 self._rewrite(row, queue, reason)
                 if queue is not rated.queue:
@@ -308,7 +327,7 @@ class SqliteFrontier:
             pair, had = (-new.level, new.sim), (-old.level, old.sim)
             if pair > had or (is_seed and pair == had):
                 rated = rated._replace(level=new.level, sim=new.sim)
-                giver = giver._replace(parent=parent, link_text=new.text)
+                giver = giver._replace(parent=parent, link_text=new.text, hops=new.hops)
             if old.queue is Queue.DISCARD and giver.reason in (SEEDS_EXEMPT if is_seed else REVIVABLE):
                 reason = None if is_seed else self.limits.verdict(rated.level, rated.depth)
                 giver = giver._replace(reason=reason)
@@ -405,7 +424,11 @@ class SqliteFrontier:
 
     def _expire(self, host: Host, row: int, now: float) -> None:
         """The robots.txt of this URL can't be had: to error."""
-        self._rewrite(row, Queue.ERROR, host.origins[self._index.scheme(row)].reason)
+        reason = host.origins[self._index.scheme(row)].reason
+        with self._database.transaction() as connection:
+            table.move(connection, row, Queue.ERROR, reason, now)
+            url = table.url(connection, row)
+        self._expired.append(Expired(url, reason))
         host.queue.pop()
         self._index.move(row, Queue.ERROR, now)
         self._index.hosts.place(host, now)
@@ -449,14 +472,27 @@ class SqliteFrontier:
             self._index.hosts.named(name).origins[scheme] = site
         cursor = table.scan(self._database.connection)
         while part := cursor.fetchmany(SCAN):
-            self._index.load(np.array(part, np.int64))
+            columns = np.array(part, np.int64)
+            self._check_rows(columns[:, 0])
+            self._index.load(columns[:, 1:])
         self._index.loaded(self._clock())
         self._retries = sorted(table.retries(self._database.connection))
         self._due = {row: at for at, row in self._retries}
 
+    def _check_rows(self, rows: NDArray[np.int64]) -> None:
+        """Refuse a torn file: memory takes the n-th URL of the scan for row n."""
+        wanted = np.arange(len(self._index) + 1, len(self._index) + 1 + len(rows))
+        wrong = np.flatnonzero(rows != wanted)
+        if len(wrong):
+            at = int(wrong[0])
+            raise DatabaseError(
+                f"{self._database.path}: damaged: table urls has row {rows[at]} in the place of row {wanted[at]}; move the"
+                " file away to start anew, or restore a copy"
+            )
+
 
 def _better(old: Candidate, new: Candidate) -> Candidate:
-    """Two candidates of one key in one batch: the better pair, the first spelling, the smaller depth."""
+    """Two candidates of one key in one batch: the better pair, the first spelling and request, the smaller depth."""
     best = new if (-new.level, new.sim) > (-old.level, old.sim) else old
     return Candidate(
         url=old.url,
@@ -469,5 +505,5 @@ def _better(old: Candidate, new: Candidate) -> Candidate:
         text=best.text,
         refusal=old.refusal,
         hops=best.hops,
-        request=old.request,
+        request=old.request or new.request,
     )

@@ -14,10 +14,9 @@ Subclass it to keep more of a page:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Self
+from typing import Any
 
 from scrapy import Spider
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
@@ -43,10 +42,6 @@ class TopicSpider(Spider):
         config = Config(CrawlFolder.named(settings["CRAWL_DIR"]).config)
         for name, value in config.settings().items():
             settings.set(name, value, priority="spider")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        return super().from_crawler(crawler, *args, **kwargs)
 
     async def start(self) -> AsyncIterator[Any]:
         """Nothing: the scheduler puts the seeds into the frontier itself, where a kill can't lose them."""
