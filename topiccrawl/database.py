@@ -67,7 +67,8 @@ class Database:
         except DatabaseError as error:
             # SQLite wants a -shm file even to read. Where none can be made nobody writes, and without a log nothing
             # is missing.
-            if not _is_unopened(error) or path.with_name(f"{FILE_NAME}-wal").exists():
+            log = path.with_name(f"{FILE_NAME}-wal")
+            if not _is_unopened(error) or (log.exists() and log.stat().st_size):
                 raise
         return cls._read(path, "immutable=1")
 

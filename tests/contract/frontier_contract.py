@@ -260,6 +260,23 @@ class FrontierContract:
         assert (lease.level, lease.sim, lease.depth, lease.text) == (1, 50, 2, "good")
         assert nonzero(f) == {"processing": 1, "done": 1}
 
+    @pytest.mark.parametrize("reverse", [False, True])
+    def test_one_batch_with_a_request_and_a_plain_link_keeps_the_request(self, reverse: bool) -> None:
+        f = self.frontier()
+        batch = [link("a", 1, request=b"kept"), link("a", 0)]
+        f.add(batch[:: -1 if reverse else 1])
+        lease = take_one(self.between(f))
+        assert (lease.request, lease.level) == (b"kept", 0)
+
+    @pytest.mark.parametrize(("level", "hops"), [(0, 0), (1, 5), (2, 5)])
+    def test_a_better_link_brings_its_hops(self, level: int, hops: int) -> None:
+        """Found behind five redirects, then linked directly: the next redirect was one too many."""
+        f = self.frontier()
+        parent = self.parent(f)
+        f.add([link("a", 1, hops=5)], parent)
+        f.add([link("a", level)], parent)
+        assert take_one(self.between(f)).hops == hops
+
     def test_the_smallest_depth_counts_and_the_parent_is_the_page_of_the_better_link(self) -> None:
         f = self.frontier()
         one, two, three = (self.parent(f, f"http://p{i}.test/p{i}") for i in range(3))
@@ -291,7 +308,7 @@ class FrontierContract:
         assert nonzero(f) == {"done": 1, "discard": 1}
         assert f.take(1) == []
         assert f.next_due() is None
-        assert f.requeue(Selection(queue=Queue.DISCARD, reason=reason)) == 1
+        assert f.requeue(Selection(queue=Queue.DISCARD, reason=reason)) == (reason != "scheme")
 
     @pytest.mark.parametrize("given", [link("x", 4, depth=10), link("x", 4, 0), link("x", 0, 0, 10)])
     def test_the_limits_themselves_are_inside(self, given: Candidate) -> None:
@@ -783,6 +800,19 @@ class FrontierContract:
         f = self.between(f)
         assert f.next_due() == pytest.approx(500)
 
+    def test_urls_whose_robots_txt_cannot_be_had_are_named_once(self) -> None:
+        """They went to error without a word in any log."""
+        f = self.frontier(politeness=Politeness(delay=1.0, robots_tries=1))
+        f.add([seed("http://s.test/1"), seed("https://s.test/2"), seed("http://s.test/3")])
+        assert f.drain_expired() == []
+        f.finish_robots(self.robots(f), RobotsFile(reachable=False, reason=Reason.DNS))
+        f = self.between(f)
+        self.clock.advance(100)
+        f.take(9)
+        assert f.drain_expired() == [("http://s.test/1", Reason.DNS)]
+        f.take(9)
+        assert f.drain_expired() == []
+
     def test_requeue_asks_an_unreachable_robots_txt_anew(self) -> None:
         f = self.frontier(politeness=Politeness(delay=1.0, robots_tries=1))
         f.add([seed("http://s.test/1"), seed("http://s.test/2")])
@@ -1003,11 +1033,12 @@ class FrontierContract:
             "http://h2.test/dns": Outcome(queue=Queue.ERROR, reason=Reason.DNS),
             "http://h2.test/type": REFUSED,
             "http://h2.test/done": DONE,
+            "http://h2.test/moved": Outcome(queue=Queue.DONE, reason=Reason.REDIRECT, status=301),
         }
         f.add([seed(url) for url in endings])
         for lease in f.take(99):
             f.finish(lease, endings[lease.url])
-        f.add([link("http://h3.test/low", 9)], 1)
+        f.add([link("http://h3.test/low", 9), link("mailto:a@s.test", refusal=Reason.SCHEME)], 1)
         f.add([link("http://h3.test/waits", 3)], 1)
         f = self.between(f)
         return f
@@ -1016,7 +1047,7 @@ class FrontierContract:
         ("selection", "names"),
         [
             (Selection(queue=Queue.ERROR), {"404", "410", "timeout", "dns"}),
-            (Selection(queue=Queue.DONE), {"done"}),
+            (Selection(queue=Queue.DONE), {"done", "moved"}),
             (Selection(queue=Queue.DISCARD), {"type", "low"}),
             (Selection(queue=Queue.WAITING), set()),
             (Selection(queue=Queue.PROCESSING), set()),
@@ -1029,12 +1060,19 @@ class FrontierContract:
             (Selection(host="h1.test"), {"404", "410", "timeout"}),
             (Selection(host="h1.test", queue=Queue.DONE), set()),
             (Selection(host="h2.test", queue=Queue.ERROR), {"dns"}),
+            (Selection(host="h2.test"), {"dns", "type"}),  # a page that is done must be asked for
+            (Selection(host="h2.test", queue=Queue.DONE), {"done", "moved"}),
+            (Selection(host="h2.test", url="http://h2.test/done"), {"done"}),
+            (Selection(reason="redirect"), set()),
+            (Selection(reason="redirect", queue=Queue.DONE), {"moved"}),
+            (Selection(reason="scheme"), set()),  # it can't be fetched
+            (Selection(url="mailto:a@s.test"), set()),
             (Selection(host="nowhere.test"), set()),
             (Selection(url="http://h2.test/done"), {"done"}),
             (Selection(url="HTTP://H2.test:80/done?utm_source=x#there"), {"done"}),  # looked up by its key
             (Selection(url="http://h2.test/unknown"), set()),
             (Selection(url="http://h3.test/waits"), set()),
-            (Selection(), {"404", "410", "timeout", "dns", "type", "done", "low"}),
+            (Selection(), set()),
         ],
     )
     def test_requeue(self, selection: Selection, names: set[str]) -> None:
@@ -1049,7 +1087,7 @@ class FrontierContract:
     def test_requeue_leaves_processing_alone(self) -> None:
         f = self.frontier()
         lease = self.page(f)
-        assert f.requeue(Selection()) == 0
+        assert f.requeue(Selection(host=lease.host)) == 0
         assert f.requeue(Selection(url=lease.url)) == 0
         assert f.finish(lease, DONE) is not None
 
@@ -1059,7 +1097,7 @@ class FrontierContract:
         f.add([link("a", 1, 10), link("b", 1, 10), link("low", 9, 10)], parent)
         assert drain(f) == ["a", "b"]
         f.add([link("c", 1, 10), link("d", 0)], parent)
-        f.requeue(Selection(host="a.test"))
+        f.requeue(Selection(host="a.test", queue=Queue.DONE))
         f.requeue(Selection(reason="m"))
         f = self.between(f)
         assert drain(f) == ["d", "a", "c", "low"]
@@ -1085,8 +1123,8 @@ class FrontierContract:
             Queue.WAITING: 1,
             Queue.PROCESSING: 0,
             Queue.ERROR: 4,
-            Queue.DONE: 1,
-            Queue.DISCARD: 2,
+            Queue.DONE: 2,
+            Queue.DISCARD: 3,
         }
         urls = ["http://h1.test/404", "http://no.test/", "http://h2.test/done", "http://h3.test/low", "http://x.test/"]
         hashes = np.array([link(url).hash for url in urls], np.uint64)

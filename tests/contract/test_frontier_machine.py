@@ -67,6 +67,7 @@ class Url:
     depth: int
     parent: int | None
     text: str
+    hops: int = 0
     queue: Queue = Queue.WAITING
     reason: str | None = None
     tries: int = 0
@@ -111,7 +112,7 @@ class Model:
         u = self.urls.get(c.key)
         self.hosts.setdefault(c.host, Host())
         if u is None:
-            u = Url(len(self.urls) + 1, c.url, c.host, c.level, c.sim, c.depth, parent, c.text)
+            u = Url(len(self.urls) + 1, c.url, c.host, c.level, c.sim, c.depth, parent, c.text, c.hops)
             self.urls[c.key] = u
             u.reason = c.refusal or (None if seed else LIMITS.verdict(c.level, c.depth))
             u.queue = Queue.DISCARD if u.reason else Queue.WAITING
@@ -121,7 +122,7 @@ class Model:
         u.depth = min(u.depth, c.depth)
         new, old = (-c.level, c.sim), (-u.level, u.sim)
         if new > old or (seed and new == old):
-            u.level, u.sim, u.parent, u.text = c.level, c.sim, parent, c.text
+            u.level, u.sim, u.parent, u.text, u.hops = c.level, c.sim, parent, c.text, c.hops
         if u.queue is Queue.DISCARD and u.reason in (("m", "depth", "scope") if seed else ("m", "depth")):
             u.reason = None if seed else LIMITS.verdict(u.level, u.depth)
             u.queue = Queue.DISCARD if u.reason else Queue.WAITING
@@ -212,6 +213,7 @@ class Model:
             for key, u in self.urls.items()
             if u.queue not in (Queue.WAITING, Queue.PROCESSING)
             and selection.queue in (None, u.queue)
+            and (u.queue is not Queue.DONE or selection.queue or selection.url)
             and selection.reason in (None, u.reason)
             and selection.host in (None, u.host)
             and (selection.url is None or url_key(selection.url) == key)
@@ -254,8 +256,8 @@ class Model:
 HOSTS = ["h0.test", "h1.test", "h2.test:81"]
 URLS = [f"http://{host}/{i}" for host in HOSTS for i in range(5)]
 links = st.builds(
-    lambda url, other, level, sim, depth, text, refusal: link(
-        url + other, level, sim, depth, text=text, refusal=refusal
+    lambda url, other, level, sim, depth, text, refusal, hops: link(
+        url + other, level, sim, depth, text=text, refusal=refusal, hops=hops
     ),
     st.sampled_from(URLS),
     st.sampled_from(["", "", "?utm_source=x"]),  # another spelling of the same key
@@ -264,6 +266,7 @@ links = st.builds(
     st.integers(0, 4),
     st.sampled_from(["", "comet", "彗星"]),
     st.sampled_from([None] * 9 + [Reason.SCOPE]),
+    st.sampled_from([0, 0, 3]),
 )
 batches = st.lists(links, max_size=6)
 outcomes = st.one_of(
@@ -519,14 +522,14 @@ def facts(lease: Lease) -> tuple[Any, ...]:
 
 def in_file(database: Database) -> Any:
     return database.rows(
-        "SELECT id, url, queue, level, sim, depth, parent, link_text, reason, tries, crashes, retry_at FROM urls"
+        "SELECT id, url, queue, level, sim, depth, parent, link_text, hops, reason, tries, crashes, retry_at FROM urls"
         " ORDER BY id"
     )
 
 
 def in_model(model: Model) -> Any:
     for u in model.rows():
-        where = (u.queue, u.level, u.sim, u.depth, u.parent, u.text)
+        where = (u.queue, u.level, u.sim, u.depth, u.parent, u.text, u.hops)
         yield (u.row, u.url, *where, u.reason, u.tries, u.crashes, u.retry_at)
 
 

@@ -8,13 +8,14 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 
 from topiccrawl.database import Database
 from topiccrawl.errors import DatabaseError
 from topiccrawl.frontier.base import MAX_DEPTH, Frontier, Limits, Politeness
 from topiccrawl.frontier.sqlite import SqliteFrontier
-from topiccrawl.records import Queue, Reason, RobotsFile
+from topiccrawl.records import Queue, Reason, RobotsFile, Selection
 
 pytest.register_assert_rewrite("tests.contract.frontier_contract")
 
@@ -186,13 +187,45 @@ def test_changed_limits_are_applied_to_what_is_known(database: Database, reopene
     assert nonzero(store) == {"processing": 4, "discard": 2}
 
 
+def test_what_stays_discarded_for_the_same_reason_stays_as_it_was(database: Database) -> None:
+    """Each start with a changed limit gave every discarded URL a new `since`."""
+    clock = Clock()
+    store = SqliteFrontier(database, limits=Limits(max_level=1), politeness=OPEN, clock=clock)
+    store.add([link("low", 5), link("out", refusal=Reason.SCOPE), link("ok")], 1)
+    since = clock.now
+    clock.advance(100)
+    store.limits = Limits(max_level=2)
+    assert store.rejudge(lambda url, host: Reason.DENY if host == "out.test" else None) == (0, 0)
+    rows = list(database.rows("SELECT reason, changed_at FROM urls ORDER BY id"))
+    assert rows == [("m", since), ("deny", clock.now), (None, since)]
+
+
+def test_an_order_from_outside_leaves_the_count_of_hosts_right(database: Database, store: SqliteFrontier) -> None:
+    store.add([seed("a"), seed("b"), seed("c")])
+    store.finish(take_one(store), DONE)
+    store.rejudge(lambda url, host: None)
+    store.reprioritise(np.array([3, 2, 1], np.uint32))
+    assert store.index.hosts.waiting() == 2
+    assert [name(lease) for lease in store.take(9)] == ["c", "b"]
+    assert store.index.hosts.waiting() == 0
+
+
+def test_requeue_on_a_damaged_file_names_it(database: Database, store: SqliteFrontier) -> None:
+    store.add([seed("a")])
+    database.connection.execute("DROP TABLE urls")
+    with pytest.raises(DatabaseError, match=r"link\.db: no such table"):
+        store.requeue(Selection(queue=Queue.ERROR))
+
+
 def test_take_gives_up_after_many_urls_of_an_unreachable_host(database: Database) -> None:
     """A host with a million URLs must not block the reactor when its robots.txt turns out unreachable."""
     store = SqliteFrontier(database, politeness=Politeness(delay=0, robots_tries=1), clock=Clock())
     store.add([link(f"http://s.test/{i}") for i in range(600)], 1)
     store.finish_robots(take_one(store), RobotsFile(reachable=False))
-    errors = []
+    errors, expired = [], 0
     while store.next_due() == 0:
         assert store.take(1) == []
         errors.append(store.counts()[Queue.ERROR])
+        expired += len(store.drain_expired())
     assert errors == [256, 512, 600]
+    assert expired == 600

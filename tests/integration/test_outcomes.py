@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import re
 import sqlite3
@@ -800,3 +801,20 @@ def test_faults_leave_nothing_half_written(faulty: tuple[Server, Result]) -> Non
     assert not [name for name in page_files(result.folder) if name.endswith(".tmp")]
     for info in (result.folder / "page_info").rglob("*.json"):
         json.loads(info.read_bytes())
+
+
+def test_robots_rules_count_whatever_type_they_are_sent_as(tmp_path: Path, topic: Path) -> None:
+    rules = Reply(body="User-agent: *\nDisallow: /private")
+    with Server({"/": page("/private"), "/private": page()}, robots=rules) as site:
+        result = small(tmp_path, topic, site)
+    assert result.where[site.url("/private")] == "discard robots"
+
+
+def test_redirects_of_robots_txt_keep_the_delay(tmp_path: Path, topic: Path) -> None:
+    rules = Reply(body="User-agent: *\nDisallow: /private", type="text/plain")
+    routes = {"/": page("/private"), "/r2": redirect("/r3"), "/r3": rules}
+    with Server(routes, robots=redirect("/r2")) as site:
+        result = small(tmp_path, topic, site, DOWNLOAD_DELAY=0.5)
+    assert result.where[site.url("/private")] == "discard robots"
+    assert [request.path for request in site.log] == ["/robots.txt", "/r2", "/r3", "/"]
+    assert all(later.at - earlier.at >= 0.49 for earlier, later in itertools.pairwise(site.log))

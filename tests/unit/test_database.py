@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from topiccrawl.database import FILE_NAME, CommitTimer, Database, migrations
+from topiccrawl.database import FILE_NAME, Database, migrations
 from topiccrawl.errors import DatabaseError, NotACrawlFolderError
 from topiccrawl.frontier.sqlite import SqliteFrontier
 from topiccrawl.records import MAX_SIM, Candidate
@@ -101,6 +101,32 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path, opening: type[Datab
     assert path.read_bytes().startswith(b"<html>")  # nothing was written over it
 
 
+def closed_for_shm(folder: Path) -> None:
+    """A folder with a link.db whose -shm can't be made, as on a read-only disk; it works for root, too."""
+    database = Database.create(folder)
+    database.set_meta("a", "1")
+    database.close()
+    (folder / f"{FILE_NAME}-shm").symlink_to(folder / "nowhere" / "shm")
+
+
+def test_a_folder_on_a_read_only_disk_is_read(tmp_path: Path) -> None:
+    """SQLite makes a -shm file even to read: `unable to open database file` on a copy burnt to a disc."""
+    closed_for_shm(tmp_path)
+    with sqlite3.connect(f"{(tmp_path / FILE_NAME).as_uri()}?mode=ro", uri=True) as bare, pytest.raises(sqlite3.Error):
+        bare.execute("SELECT * FROM meta")
+    bare.close()
+    database = Database.read(tmp_path)
+    assert database.get_meta("a") == "1"
+    database.close()
+
+
+def test_a_log_that_cannot_be_read_is_not_ignored(tmp_path: Path) -> None:
+    closed_for_shm(tmp_path)
+    (tmp_path / f"{FILE_NAME}-wal").write_bytes(b"x" * 4096)
+    with pytest.raises(DatabaseError, match="unable to open"):
+        Database.read(tmp_path)
+
+
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="nowhere"):
         Database.create(tmp_path / "nowhere")
@@ -130,6 +156,17 @@ def test_a_damaged_file_is_named_when_the_frontier_is_filled(tmp_path: Path, dam
     with pytest.raises(DatabaseError, match=r"malformed.*move the file away") as caught:
         SqliteFrontier(Database.create(tmp_path))
     assert str(path) in str(caught.value)
+
+
+def test_rows_that_are_missing_are_refused(tmp_path: Path) -> None:
+    """Memory takes the n-th URL for row n: behind a gap every URL would be fetched and finished as another."""
+    database = Database.create(tmp_path)
+    SqliteFrontier(database).add(many(20))
+    database.connection.execute("DELETE FROM urls WHERE id IN (7, 8)")
+    with pytest.raises(DatabaseError, match=r"row 9 in the place of row 7; move the file away") as caught:
+        SqliteFrontier(database)
+    assert str(tmp_path / FILE_NAME) in str(caught.value)
+    database.close()
 
 
 @pytest.mark.parametrize("cut", [3, 1000, 4096 + 24])
@@ -335,14 +372,3 @@ def test_a_second_writer_waits_for_the_commit_of_the_first(database: Database, t
     thread.join()
     assert names(database) == ["a", "b", "c"]
     other.connection.close()
-
-
-def test_the_commit_timer(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr("topiccrawl.database.time.monotonic", lambda: now[0])
-    timer = CommitTimer(1.0)
-    assert not timer.due()
-    now[0] += 1
-    assert timer.due()
-    timer.done()
-    assert not timer.due()

@@ -124,7 +124,7 @@ def test_what_was_dropped_is_read_in_order_and_until_it_is_removed(folder: Crawl
     assert list(folder.inbox()) == []
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b'{"queue": "nonsense"}', b"[]", b"\xff", b'{"url": 5}'])
+@pytest.mark.parametrize("data", [b"", b"{", b'{"queue": "nonsense"}', b"[]", b"\xff", b'{"url": 5}', b'{"foo": 1}'])
 def test_a_file_that_cannot_be_read_is_put_aside(folder: CrawlFolder, data: bytes) -> None:
     bad = folder.path / "inbox" / "1.json"
     bad.write_bytes(data)

@@ -9,7 +9,7 @@ import pytest
 
 from topiccrawl.database import Database
 from topiccrawl.frontier.base import Politeness
-from topiccrawl.frontier.hosts import Host, HostTable, Origin, RobotsState
+from topiccrawl.frontier.hosts import SPARE_ENTRIES, Host, HostTable, Origin, RobotsState
 from topiccrawl.frontier.order import key_pool
 from topiccrawl.frontier.robots import RobotsRules, crawl_delay
 from topiccrawl.records import Outcome, Queue, RobotsFile
@@ -106,8 +106,8 @@ def test_stale_keys_are_passed_over_and_dropped() -> None:
     assert [hosts.ask(0), hosts.ask(0)] == [("b", 5), ("a", 8)]
     gone = hosts.push("c", 6, 7)
     hosts.stale |= {6, 7}
-    assert hosts.table.waiting() == 0
     assert hosts.ask(0) is None
+    assert hosts.table.waiting() == 0
     assert len(gone.queue) == 0
 
 
@@ -115,6 +115,54 @@ def test_a_host_without_urls_is_never_next() -> None:
     hosts = Hosts()
     hosts.push("a")
     assert (hosts.table.best(0), hosts.table.next_time(), hosts.table.waiting()) == (None, None, 0)
+
+
+def test_the_hosts_that_wait_are_counted_as_they_change() -> None:
+    """Asking each host for its head took 0.12 s for 100,000 hosts, in every update of the panel."""
+    hosts = Hosts(delay=1)
+    hosts.push("a", 1, 2)
+    hosts.push("b", 3)
+    hosts.push("c")
+    counts = [hosts.table.waiting()]
+    for now in (0, 0, 2):
+        asked = hosts.ask(now)
+        assert asked is not None
+        counts.append(hosts.table.waiting())
+        hosts.end(asked[0], now)
+    assert counts == [2, 2, 1, 0]
+    hosts.push("c", 9)
+    assert hosts.table.waiting() == 1
+    hosts.table.destroy()
+    assert hosts.table.waiting() == 0
+
+
+def test_the_heap_of_hosts_that_are_ready_stays_small() -> None:
+    """Two hosts that took turns left an entry for each fetch: their old heads came back in between, deep down."""
+    hosts = Hosts(delay=0)
+    hosts.push("a", 10_000, 10_002)
+    hosts.push("b", 10_001, 10_003)
+    for key in range(3000):
+        name = "ab"[key % 2]
+        hosts.push(name, key)
+        assert hosts.ask(0) == (name, key)
+        hosts.end(name, 0)
+        assert len(hosts.table._ready) <= 2 * 2 + SPARE_ENTRIES
+    for name, key in zip("abab", range(10_000, 10_004), strict=True):
+        assert hosts.ask(0) == (name, key)
+        hosts.end(name, 0)
+
+
+def test_the_heap_of_hosts_that_wait_for_their_time_stays_small() -> None:
+    hosts = Hosts()
+    host = hosts.push("a", 1)
+    hosts.push("b", 2)
+    for time in range(9000, 6000, -1):
+        host.next_allowed = time
+        hosts.table.place(host, 0)
+        assert len(hosts.table._timed) <= 2 * 2 + SPARE_ENTRIES
+    assert hosts.table.next_time() == 6001
+    assert hosts.ask(6000) == ("b", 2)
+    assert hosts.ask(6001) == ("a", 1)
 
 
 def test_a_host_waits_for_its_time_while_the_others_go_on() -> None:

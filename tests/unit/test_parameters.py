@@ -48,6 +48,11 @@ def given(folder: Path, **arguments: Any) -> Parameters:
         ("domains", ["a.test"], ("a.test",)),  # from settings.py
         ("deny", r"\.pdf$,/login", (r"\.pdf$", "/login")),
         ("deny", r'["a b", "x{1,2}"]', ("a b", "x{1,2}")),
+        ("deny", r"/n\d{2,3}$", (r"/n\d{2,3}$",)),  # was cut at the comma
+        ("deny", r"a{,2},b{3,} c{4}", ("a{,2}", "b{3,}", "c{4}")),
+        ("deny", r"[,;]x, [^], ]y,[]\],]", ("[,;]x", "[^], ]y", r"[]\],]")),
+        ("deny", r"/(a,b|(c d,))$,e", ("/(a,b|(c d,))$", "e")),
+        ("deny", r"\(a,\[b,\{c,{d,a\,b,", (r"\(a", r"\[b", r"\{c", "{d", r"a\,b")),
     ],
 )
 def test_values(tmp_path: Path, name: str, text: Any, value: object) -> None:
@@ -65,7 +70,7 @@ def test_values(tmp_path: Path, name: str, text: Any, value: object) -> None:
         *[("depth", text) for text in ("0", "65536", "no")],
         *[("strategy", text) for text in ("Topic", "random", "pagerank")],
         *[("domains", text) for text in ("?", "]", '["a"', "http://")],
-        *[("deny", text) for text in ("(", "a,*", '["("]')],
+        *[("deny", text) for text in ("(", "a,*", '["("]', "(a,b", "a),b", "[a,b")],
     ],
 )
 def test_wrong_values_are_named_with_where_they_stand(tmp_path: Path, name: str, text: str) -> None:

@@ -17,16 +17,16 @@ from topiccrawl.records import Queue, Reason, Selection
 
 
 class Command(FolderCommand):
-    about = (
-        "Put URLs of error and discard, or of done if asked for, back into waiting, by queue, reason, host or URL."
-        " --host and --reason alone mean error and discard; pages that are done are fetched again only with"
-        " --queue done or --url"
-    )
+    about = "Put URLs of error, discard or done back into waiting, by queue, reason, host or URL"
     example = "scrapy requeue --queue error --reason timeout crawl"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--queue", choices=["error", "discard", "done"], help="the queue they are in (default: error and discard)")
+        parser.add_argument(
+            "--queue",
+            choices=["error", "discard", "done"],
+            help="the queue they are in; without it --reason and --host mean error and discard, never done",
+        )
         parser.add_argument("--reason", metavar="REASON", help="their reason, as shown by `scrapy queues`")
         parser.add_argument("--host", metavar="HOST", help="their host, with its port where that is not 80 or 443")
         parser.add_argument("--url", metavar="URL", help="one URL, also one that is done")

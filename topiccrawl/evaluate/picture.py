@@ -7,6 +7,7 @@ from math import ceil
 from pathlib import Path
 
 from topiccrawl.errors import ParameterError
+from topiccrawl.evaluate.contenders import ORACLE
 from topiccrawl.evaluate.measure import HORIZON, curve
 from topiccrawl.evaluate.session import Run, Subject
 
@@ -34,9 +35,9 @@ def draw(path: Path, runs: Sequence[Run], subjects: Sequence[Subject]) -> None:
     for place, subject in enumerate(subjects, 1):
         axes = figure.add_subplot(down, min(COLUMNS, len(subjects)), place)
         length, reachable = HORIZON * subject.reachable, max(1, subject.reachable)
-        axes.plot(range(1, length + 1), subject.best / reachable, color="0.7", linewidth=3)
+        (lines[ORACLE],) = axes.plot(range(1, length + 1), subject.best / reachable, color="0.7", linewidth=3)
         for run in runs:
-            if (run.topic, run.seeds) == (subject.name, subject.folder):
+            if (run.topic, run.seeds) == (subject.name, subject.folder) and run.strategy != ORACLE:
                 recall = curve(run.pages, subject.wanted, length) / reachable
                 (lines[run.strategy],) = axes.plot(range(1, length + 1), recall, linewidth=1)
         axes.set_title(f"{subject.name}, {subject.folder}/", fontsize=9)
@@ -45,4 +46,4 @@ def draw(path: Path, runs: Sequence[Run], subjects: Sequence[Subject]) -> None:
         axes.tick_params(labelsize=7)
         axes.set_ylim(0, 1.02)
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=6, fontsize=8)
-    figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+    figure.savefig(path, dpi=90, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)

@@ -157,13 +157,11 @@ def retries(connection: sqlite3.Connection) -> Iterator[tuple[float, int]]:
     return iter(connection.execute("SELECT retry_at, id FROM urls WHERE retry_at IS NOT NULL"))
 
 
-def limited(
-    connection: sqlite3.Connection, after: int, most: int
-) -> list[tuple[int, str, int | None, str | None]]:
+def limited(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, str, int | None, str | None]]:
     """(row, url, parent, reason) of what waits, and of what a limit of the crawl discarded; rows above `after`."""
     return connection.execute(
-        "SELECT id, url, parent, reason FROM urls WHERE id > ? AND (queue = 'waiting' OR queue = 'discard' AND reason IN"
-        f" ({', '.join('?' * len(SEEDS_EXEMPT))})) ORDER BY id LIMIT ?",
+        "SELECT id, url, parent, reason FROM urls WHERE id > ? AND (queue = 'waiting' OR queue = 'discard'"
+        f" AND reason IN ({', '.join('?' * len(SEEDS_EXEMPT))})) ORDER BY id LIMIT ?",
         (after, *SEEDS_EXEMPT, most),
     ).fetchall()
 

@@ -486,8 +486,8 @@ class SqliteFrontier:
         if len(wrong):
             at = int(wrong[0])
             raise DatabaseError(
-                f"{self._database.path}: damaged: table urls has row {rows[at]} in the place of row {wanted[at]}; move the"
-                " file away to start anew, or restore a copy"
+                f"{self._database.path}: damaged: table urls has row {rows[at]} in the place of row {wanted[at]};"
+                " move the file away to start anew, or restore a copy"
             )
 
 
