@@ -37,6 +37,12 @@ WHY = {
 }
 
 
+def _when(due: float | None, busy: bool) -> str:
+    if due is None:
+        return "when a request ends" if busy else "never"
+    return "now" if due == 0 else f"in {due:.0f} s"
+
+
 class QuietLog(LogFormatter):
     """No line per page, and no bodies in lines about faults."""
 
@@ -130,7 +136,7 @@ class Progress:
             "harvest": f"{totals.harvest_rate:.1%}",
             **{str(queue): str(count) for queue, count in frontier.counts().items()},
             "hosts": str(frontier.index.hosts.waiting()),
-            "next due": "never" if due is None else "now" if due == 0 else f"in {due:.0f} s",
+            "next due": _when(due, bool(frontier.leases())),
         }
 
     def line(self) -> str:

@@ -103,8 +103,11 @@ def parse_text(text: str, url: str) -> Document:
 
 def _tree(text: str) -> etree._Element:
     """The tree that parsel makes of the text, by one parser for all pages: making one takes a third of the time."""
-    text = _encodable(text).lstrip("\ufeff").strip()
-    body = (text.replace("\0", "") if "\0" in text else text).encode() or b"<html/>"
+    text = text.lstrip("\ufeff").strip()
+    try:
+        body = (text.replace("\0", "") if "\0" in text else text).encode() or b"<html/>"
+    except UnicodeEncodeError:
+        return _tree(_encodable(text))
     try:
         root = etree.fromstring(body, _PARSER)
     except etree.XMLSyntaxError:

@@ -228,6 +228,7 @@ class TopicScheduler(BaseScheduler):
     def _take(self) -> Request | None:
         while not self._broken and not self.reason and self._places > 0 and not self._enough():
             leases = self.crawl.frontier.take(1)
+            self._note_expired()
             if not leases:
                 self._arm()
                 return None
@@ -243,6 +244,14 @@ class TopicScheduler(BaseScheduler):
                     self._flights[request] = Flight(lease)
                     return request
         return None
+
+    def _note_expired(self) -> None:
+        """Log the URLs that went to error because the robots.txt of their host can't be had."""
+        stats = self._crawler.stats
+        assert stats is not None
+        for url, reason in self.crawl.frontier.drain_expired():
+            stats.inc_value(f"topiccrawl/{Queue.ERROR}/{reason}")
+            self.crawl.log.write("WARNING", str(reason), url, "the robots.txt of its host can't be had")
 
     def _request(self, lease: Lease) -> Request | None:
         """The Request of a lease; None where it can't be made, which ends the lease."""

@@ -109,12 +109,13 @@ def join(base: str, href: str) -> str | None:
     href = href.partition("#")[0].strip(_TRIM)
     if len(href) > CACHED_LENGTH:
         return _join.__wrapped__(base, href)
-    if _is_plain(href):
+    rest = href[3:] if href.startswith("../") else href
+    if _is_plain(rest):
         origin_, folder = _folder(base)
-        if href[0] == "/" and origin_:
-            return origin_ + href
-        if href[0] != "/" and folder:
-            return folder + href
+        if rest[0] == "/" and origin_ and rest is href:
+            return origin_ + rest
+        if rest[0] != "/" and folder:
+            return (folder if rest is href else _parent(folder)) + rest
     if href.startswith(_WEB):
         return _join("", href)
     return _join(_needed(base, href), href)
@@ -128,6 +129,13 @@ def _folder(base: str) -> tuple[str, str]:
         return "", ""
     folder = url.partition("?")[0]
     return url[: url.find("/", 8)], folder[: folder.rfind("/") + 1]
+
+
+@lru_cache(CACHE_SIZE)
+def _parent(folder: str) -> str:
+    """The folder above; that of the root is the root."""
+    cut = folder.rfind("/", 8, -1)
+    return folder[: cut + 1] if cut > 0 else folder
 
 
 def _needed(base: str, href: str) -> str:

@@ -32,6 +32,8 @@ MAX_PATTERNS = 1000
 
 _ASCII_WORD = r"[0-9]+(?:[.,][0-9]+)+(?![0-9a-z])|[0-9a-z]+(?:'[a-z]+|\+\+|#(?![0-9a-z]))?"
 _WORD = rf"[0-9]+(?:[.,][0-9]+)+(?![0-9{LETTER}])|[0-9{LETTER}]+(?:'[{LETTER}]+|\+\+|#(?![0-9{LETTER}]))?"
+_MARKS = re.compile(rf"[^\x00-\x7f{HAN}{LETTER}]+")
+"""What is neither ASCII nor a letter: it parts words, as a space does."""
 _find_ascii = re.compile(_ASCII_WORD).findall
 _find_words = re.compile(rf"[{HAN}]+|{_WORD}").findall
 _HAN_CHAR = re.compile(f"[{HAN}]")
@@ -125,6 +127,7 @@ class Tokenizer:
         known = dict.fromkeys(filter(None, map(normalise, phrases)))
         self._stems = _Stems(kept=known)
         runs = [phrase for phrase in known if _is_run(phrase)]
+        self._marks_mean_nothing = not any(map(_MARKS.search, known))
         self._literal = _Literals(phrase for phrase in known if not _is_run(phrase))
         self._sequences: dict[str, list[list[str]]] = {}
         for phrase in runs:
@@ -160,7 +163,13 @@ class Tokenizer:
         for line in text.split("\n"):
             (plain if line.isascii() else other).append(line)
         counts: Counter[str] = Counter()
-        for part in filter(None, ("\n".join(plain).lower(), _normal_lines(other))):
+        # Most lines that are not plain only hold a dash or a quotation mark that ASCII lacks.
+        foreign: list[str] = []
+        for line in _normal_lines(other).split("\n") if self._marks_mean_nothing else ():
+            line = _MARKS.sub(" ", line)
+            (plain if line.isascii() else foreign).append(line)
+        rest = "\n".join(foreign) if self._marks_mean_nothing else _normal_lines(other)
+        for part in filter(None, ("\n".join(plain).lower(), rest)):
             if self._literal:
                 part = self._literal.cut_out(part, counts)
             terms = self._words(part)
