@@ -32,7 +32,7 @@ SORT = {
 }
 
 
-def crawl(seeds, topic, fetch, strategy="topic", b=0.5, f=0.05, m_min=0.05):
+def crawl(seeds, topic, fetch, strategy="topic", b=0.5, f=0.02, m_min=0.05):
     known, sim = {}, sims(topic)
 
     def put(url, k, s, depth):

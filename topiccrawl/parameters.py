@@ -111,7 +111,7 @@ class Parameters(BaseModel):
     b: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = Field(
         0.5, description="what m is multiplied by behind an irrelevant link"
     )
-    f: Share = Field(0.05, description="relevance threshold on sim: a link of at least f is relevant")
+    f: Share = Field(0.02, description="relevance threshold on sim: a link of at least f is relevant")
     m_min: Share = Field(0.05, description="URLs with a smaller m are discarded; 0 keeps all")
     depth: Annotated[Whole, Field(gt=0, le=65535)] | None = Field(None, description="most links from a seed")
     pages: Annotated[Whole, Field(gt=0)] | None = Field(None, description="most pages stored, over all runs")

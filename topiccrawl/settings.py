@@ -15,7 +15,7 @@ CRAWL_DIR = "crawl"  # the crawl folder
 TOPICCRAWL_STRATEGY = "topic"
 TOPICCRAWL_M0 = 1.0
 TOPICCRAWL_B = 0.5
-TOPICCRAWL_F = 0.05
+TOPICCRAWL_F = 0.02
 TOPICCRAWL_M_MIN = 0.05
 
 # ---- retries: the frontier's, not Scrapy's ----

@@ -5,8 +5,11 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.bench.store import candidate
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT.parent / "shared" / "web"
@@ -76,29 +79,18 @@ def ours(web, folder, meter, *, pages=None, parts=False):
     return _run(web, meter, ["-m", "scrapy", "crawl", "topic", *options])
 
 
-def fill(web, folder, urls):
-    """A crawl folder whose waiting already holds many URLs of the same hosts, behind all that the crawl will find."""
+def fill(folder, urls):
+    """A crawl folder in whose waiting many URLs stand already, on hosts that may not be asked for days."""
     from topiccrawl.database import Database
     from topiccrawl.frontier.sqlite import SqliteFrontier
-    from topiccrawl.records import Candidate
-    from topiccrawl.urls import host_of, key_hash
 
     folder.mkdir()
     database = Database.create(folder)
     frontier = SqliteFrontier(database)
-    hosts = [host_of(seed) for seed in web.seeds]
     for start in range(0, urls, 1000):
-        batch = []
-        for number in range(start, start + 1000):
-            host = hosts[number % len(hosts)]
-            url = f"http://{host}/not-there/{number:09d}.html"
-            batch.append(
-                Candidate(
-                    url=url, key=url, hash=key_hash(url), host=host, level=60000, sim=0, depth=3, text="not there"
-                )
-            )
-        frontier.add(batch)
+        frontier.add([candidate(number) for number in range(start, start + 1000)])
         database.commit()
+    database.connection.execute("UPDATE hosts SET next_allowed = ?", (time.time() + 1e6,))
     database.close()
     frontier.close()
 

@@ -368,7 +368,7 @@ def test_why_of_a_running_crawl(forks: Forks, running: tuple[Server, Running]) -
     ):
         assert part in text, text
     code, text = scrapy(forks, crawl.folder, "why", site.url("/pear"))
-    assert "not relevant, the threshold f is 0.05" in text
+    assert "not relevant, the threshold f is 0.02" in text
     assert "no word of the topic" in text
     code, text = scrapy(forks, crawl.folder, "why", site.url("/[bold]"))
     assert site.url("/[bold]") in text

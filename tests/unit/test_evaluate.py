@@ -509,7 +509,7 @@ def test_a_picture_needs_a_known_name_and_matplotlib(monkeypatch: pytest.MonkeyP
     with pytest.raises(ParameterError, match=r"curves\.txt"):
         picture.check(Path("curves.txt"))
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(ParameterError, match="pip install .matplotlib"):
+    with pytest.raises(ParameterError, match=r"pip install .matplotlib"):
         picture.check(Path("curves.png"))
 
 

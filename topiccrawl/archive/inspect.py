@@ -85,7 +85,7 @@ class Folder:
         self._database = database
         self._m0, self._b, self._f, self._m_min = (
             float(database.get_meta(name) or default)
-            for name, default in (("m0", 1), ("b", 0.5), ("f", 0.05), ("m_min", 0.05))
+            for name, default in (("m0", 1), ("b", 0.5), ("f", 0.02), ("m_min", 0.05))
         )
         words = json.loads(database.get_meta("topic") or "{}")
         self._vector = TopicVector(words) if words else None
