@@ -135,14 +135,16 @@ class Config:
         self.path = path
         self._parser = configparser.ConfigParser(interpolation=None, default_section="\0", delimiters=("=",))
         self._parser.optionxform = str  # type: ignore[assignment,method-assign]
+        added = 0
         if path.is_file():
             try:
                 text = path.read_text(encoding="utf-8-sig")
-                # A file without sections holds parameters.
-                text = text if re.search(r"^\[", text, re.MULTILINE) else f"[{CRAWL}]\n{text}"
+                if not re.search(r"^\[", text, re.MULTILINE):  # without sections it holds parameters
+                    text, added = f"[{CRAWL}]\n{text}", 1
                 self._parser.read_string(text, str(path))
             except (OSError, UnicodeDecodeError, configparser.Error) as error:
-                raise ParameterError(f"{path}: {' '.join(str(error).split())}") from error
+                message = re.sub(r"\[line\s+(\d+)\]", lambda m: f"[line {int(m[1]) - added}]", str(error))
+                raise ParameterError(f"{path}: {' '.join(message.split())}") from error
         for section in self._parser.sections():
             if section not in (CRAWL, SETTINGS):
                 raise ParameterError(f"{path}: unknown section [{section}]; use [{CRAWL}] and [{SETTINGS}]")

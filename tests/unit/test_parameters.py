@@ -159,3 +159,10 @@ def test_help_names_every_parameter() -> None:
     lines = help_text().splitlines()
     for name in NAMES:
         assert any(line.startswith(f"  {name} ") for line in lines), name
+
+
+def test_a_line_that_is_no_parameter_is_named_by_its_number(tmp_path: Path) -> None:
+    """Without a section the line was counted one too far."""
+    (tmp_path / "set.conf").write_text("b = 0.4\nnonsense\n")
+    with pytest.raises(ParameterError, match=r"\[line 2\]"):
+        Config(tmp_path / "set.conf")
