@@ -101,8 +101,8 @@ class Parameters(BaseModel):
     )
     topic: str | None = Field(
         None,
-        description="a file with one `word<TAB>weight` a line. Default: topic.txt of the crawl folder, else topic.txt"
-        " beside the seeds file, else the words are learned from the seed pages",
+        description="a file with one `word<TAB>weight` a line. Default: topic.txt beside the seeds file, else"
+        " topic.txt of the crawl folder, else the words are learned from the seed pages",
     )
     strategy: Literal["topic", "breadth", "depth"] = Field("topic", description="the order of fetches")
     m0: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(

@@ -49,7 +49,7 @@ def read_seeds(text: str, places: tuple[Path, ...] = ()) -> Seeds:
     if path is not None:
         return _usable(_lines(path), path)
     if _FILE_LIKE.search(text) and "://" not in text:
-        looked = ", ".join(str(place.resolve()) for place in (Path(), *places))
+        looked = ", ".join(dict.fromkeys(str(place.resolve()) for place in (Path(), *places)))
         raise ParameterError(f"seeds: no such file: {text} (looked in {looked})")
     if text.startswith("["):
         return _usable([("seeds", value) for value in _json_list(text)], None)

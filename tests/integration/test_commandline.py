@@ -575,3 +575,11 @@ def test_a_page_file_that_a_power_cut_took_is_fetched_again(forks: Forks, tmp_pa
         forks.run(command)
         assert [request.path for request in site.log].count("/x") == 2
     assert (tmp_path / "crawl" / file).stat().st_size > 0
+
+
+def test_the_first_line_of_the_log_says_whether_a_crawl_is_new(forks: Forks, tmp_path: Path, topic: Path) -> None:
+    with Server({"/": page()}) as site:
+        command = crawl_command(tmp_path / "crawl", [site.url("/")], topic=topic)
+        first, second = forks.run(command).stdout, forks.run(command).stdout
+    assert "New crawl in" in first.splitlines()[0]
+    assert "Resuming" in second.splitlines()[0]

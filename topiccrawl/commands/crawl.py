@@ -16,7 +16,7 @@ from topiccrawl.parameters import help_text
 
 logger = logging.getLogger(__name__)
 
-QUIET = ("addons", "middleware", "crawler", "core.engine", "spidermiddlewares.httperror")
+QUIET = ("utils.log", "addons", "middleware", "crawler", "core.engine", "spidermiddlewares.httperror")
 """Scrapy's loggers whose INFO lines tell a crawl's user nothing that our own don't; all speak with -L DEBUG."""
 
 FAULTS = frozenset({"topic", "database", "disk", "internal"})
@@ -24,6 +24,14 @@ FAULTS = frozenset({"topic", "database", "disk", "internal"})
 
 class Command(crawl.Command):
     """Scrapy's command, quieter and with one line for what is wrong."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        assert self.settings is not None
+        if self.settings["LOG_LEVEL"] != "DEBUG":
+            for name in QUIET:
+                # A filter, since Scrapy sets the levels of its loggers anew when the process is made.
+                logging.getLogger(f"scrapy.{name}").addFilter(lambda record: record.levelno > logging.INFO)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args == ["topic"] and opts.spargs.get("help"):
@@ -33,10 +41,6 @@ class Command(crawl.Command):
             raise UsageError("name one spider, as in: scrapy crawl topic -a seeds=seeds/init_url.txt")
         process = self.crawler_process
         assert process is not None
-        assert self.settings is not None
-        if self.settings["LOG_LEVEL"] != "DEBUG":
-            for name in QUIET:
-                logging.getLogger(f"scrapy.{name}").setLevel(logging.WARNING)
         # Millions of long-lived records and few cycles: collecting rarely saves a twentieth of the time.
         gc.set_threshold(50_000, 20, 100)
         try:
