@@ -1,14 +1,16 @@
-"""DESIGN section 2 read naively: one list, sorted anew before every fetch. Shares only the reading of pages with us.
-
-`crawl` yields the URLs in the order in which they are to be fetched, given a `fetch(url)` that answers
-(status, content type, location, body) without following redirects.
-"""
+"""The algorithm read naively, with a list. `fetch(url)` answers (status, type, location, body) of one hop."""
 
 from math import sqrt
 
 from topiccrawl.html import parse_html, parse_text
 from topiccrawl.relevance.text import Tokenizer
 from topiccrawl.urls import join, url_key
+
+SORT = {
+    "topic": lambda r: (r["k"], -r["sim"], r["seq"]),
+    "breadth": lambda r: (r["depth"], r["seq"]),
+    "depth": lambda r: (-r["depth"], r["seq"]),
+}
 
 
 def sims(topic):
@@ -23,13 +25,6 @@ def sims(topic):
         return round(65535 * dot / (sqrt(sum(n * n for n in tf.values())) * right)) if dot else 0
 
     return sim
-
-
-SORT = {
-    "topic": lambda r: (r["k"], -r["sim"], r["seq"]),
-    "breadth": lambda r: (r["depth"], r["seq"]),
-    "depth": lambda r: (-r["depth"], r["seq"]),
-}
 
 
 def crawl(seeds, topic, fetch, strategy="topic", b=0.5, f=0.02, m_min=0.05):

@@ -2,6 +2,8 @@
 
 Each verb first plans on memory, then writes link.db inside a savepoint of the group commit, and changes memory only
 when that succeeded: a full disk leaves both as they were. At start one scan of `urls` fills the pools.
+
+Over 400 lines because all verbs of the contract stand here; the pools, statements, hosts and order have their files.
 """
 
 from __future__ import annotations
