@@ -41,7 +41,7 @@ class Command(crawl.Command):
             raise UsageError("name one spider, as in: scrapy crawl topic -a seeds=seeds/init_url.txt")
         process = self.crawler_process
         assert process is not None
-        # Millions of long-lived records and few cycles: collecting rarely saves a twentieth of the time.
+        # Millions of long-lived records and few cycles: collecting rarely saves time.
         gc.set_threshold(50_000, 20, 100)
         try:
             crawler = self._create_crawler(args[0])
