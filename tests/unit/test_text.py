@@ -145,3 +145,37 @@ def test_speed() -> None:
     start = time.process_time()
     tokenizer.terms(text)
     assert len(text) / (time.process_time() - start) > 600_000
+
+
+WORDS = (
+    "hop",
+    "hopes",
+    "hoping",
+    "usability",
+    "usable",
+    "sky",
+    "skies",
+    "dying",
+    "die",
+    "cry",
+    "cries",
+    "tie",
+    "tying",
+)
+PARTS = st.sampled_from(
+    (*WORDS, "machine", "machines", "learning", "the", "C++", "容器", "容器 镜像", "Ｄocker", "—", ".", "'s", "#")
+)
+
+
+@given(st.lists(st.lists(PARTS, max_size=6), max_size=6), st.sampled_from((" ", "", "-")))
+def test_find_counts_each_phrase_as_the_terms_of_each_line_do(lines: list[list[str]], space: str) -> None:
+    phrases = (*WORDS, "machine learning", "learning the machine", "C++", "容器")
+    tokenizer = Tokenizer(phrases)
+    known = {tokenizer.canonical(phrase) for phrase in phrases}
+    lines = [space.join(line) for line in lines]
+    wanted = Counter(term for line in lines for term in tokenizer.terms(line) if term in known)
+    assert tokenizer.find("\n".join(lines)) == wanted
+
+
+def test_find_leaves_alone_what_only_begins_like_a_word() -> None:
+    assert Tokenizer(["git", "machine learning"]).find("github digit machine\nlearning legit") == Counter()

@@ -120,15 +120,18 @@ def page_info(page: Page, names: PageNames, inherited: Inherited, children: list
 def links_tsv(links: tuple[ScoredLink, ...], m_of: Callable[[int], float]) -> str:
     """A header, then every link of the page: url, link text, sim, m, queue it went to, reason."""
     lines = ["url\ttext\tsim\tm\tqueue\treason"]
+    ms: dict[int, str] = {}
     for scored in links:
-        text = scored.link.text.replace("\t", " ").replace("\n", " ").replace("\r", " ")
+        text = scored.link.text
+        if not text.isprintable():
+            text = text.replace("\t", " ").replace("\n", " ").replace("\r", " ")
         if scored.sim is None or scored.level is None:
             lines.append(f"{scored.link.url}\t{text}\t\t\t\t")
             continue
         queue, reason = _went_to(scored)
-        lines.append(
-            f"{scored.link.url}\t{text}\t{scored.sim / MAX_SIM:.4f}\t{m_of(scored.level):.4g}\t{queue}\t{reason}"
-        )
+        m = ms.get(scored.level) or ms.setdefault(scored.level, f"{m_of(scored.level):.4g}")
+        sim = f"{scored.sim / MAX_SIM:.4f}" if scored.sim else "0.0000"
+        lines.append(f"{scored.link.url}\t{text}\t{sim}\t{m}\t{queue}\t{reason}")
     return "\n".join(lines) + "\n"
 
 

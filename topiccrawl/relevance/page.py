@@ -1,7 +1,7 @@
 """Page relevance: how far a page's own text is on topic, 0..1, by the weighted topic words in it.
 
     w   weight of a topic word    tf   5 · count in the title + 3 · in the headings + 1 · in the text
-    L   terms of the text         K    K1 · (1 - B + B · max(L, SHORT) / PIVOT)
+    L   bytes of the text         K    K1 · (1 - B + B · max(L, SHORT) / PIVOT)
     s   tf / (tf + K), the evidence that one word gives: the first mentions count most, and those of a long page less
     x   Σ w·s / (sum of the CORE greatest weights)               relevance   1 - 2^(-x / HALF)
 
@@ -28,7 +28,7 @@ from topiccrawl.relevance.vectors import TopicVector
 FIELDS = {"title": 5.0, "headings": 3.0, "text": 1.0}
 """Fields of a Document and what one mention there counts. `text` holds the headings too, so a heading counts 4."""
 
-K1, B, PIVOT, SHORT = 2.0, 0.75, 100, 50
+K1, B, PIVOT, SHORT = 2.0, 0.75, 1000, 500
 CORE = 5
 HALF = 0.2
 THRESHOLD = 0.5
@@ -77,16 +77,18 @@ class PageModel:
         return value >= self.threshold
 
     def _count(self, document: Document) -> tuple[dict[str, Counter[str]], int]:
-        """Per field how often each term stands there, and the number of terms of the text."""
-        count = self.topic.tokenizer.count
-        text, length = count(document.text[:MAX_TEXT])
-        return {"title": count(document.title)[0], "headings": count(document.headings)[0], "text": text}, length
+        """Per field how often each topic word stands there, and the length of the text."""
+        find, text = self.topic.tokenizer.find, document.text[:MAX_TEXT]
+        counts = {"title": find(document.title), "headings": find(document.headings), "text": find(text)}
+        return counts, len(text.encode("utf-8", "replace"))
 
     def _shares(self, counts: dict[str, Counter[str]], length: int) -> Iterator[tuple[str, float]]:
         """The topic's terms that occur, and what each adds to x."""
         k = K1 * (1 - B + B * max(length, SHORT) / PIVOT)
-        for term, weight in self.topic.weights.items():
-            if tf := sum(boost * counts[field][term] for field, boost in FIELDS.items()):
+        found = set().union(*counts.values())
+        for term, weight in self.topic.weights.items() if found else ():
+            if term in found:
+                tf = sum(boost * counts[field].get(term, 0) for field, boost in FIELDS.items())
                 yield term, weight * tf / (tf + k) / self._core
 
 

@@ -32,8 +32,6 @@ MAX_PATTERNS = 1000
 
 _ASCII_WORD = r"[0-9]+(?:[.,][0-9]+)+(?![0-9a-z])|[0-9a-z]+(?:'[a-z]+|\+\+|#(?![0-9a-z]))?"
 _WORD = rf"[0-9]+(?:[.,][0-9]+)+(?![0-9{LETTER}])|[0-9{LETTER}]+(?:'[{LETTER}]+|\+\+|#(?![0-9{LETTER}]))?"
-_MARKS = re.compile(rf"[^\x00-\x7f{HAN}{LETTER}]+")
-"""What is neither ASCII nor a letter: it parts words, as a space does."""
 _find_ascii = re.compile(_ASCII_WORD).findall
 _find_words = re.compile(rf"[{HAN}]+|{_WORD}").findall
 _HAN_CHAR = re.compile(f"[{HAN}]")
@@ -54,27 +52,28 @@ def normalise(text: str) -> str:
     For matching only; stored text stays as it was. Traditional and Simplified Chinese are not made one: the tables for
     it (OpenCC) work by phrase and would be a dependency of their own, so a topic lists both spellings if it wants both.
     """
-    if not text.isascii():
-        text = _INVISIBLE.sub("", text)
-        if _lookalike(text):
-            text = text.translate(_LOOKALIKE)
-        text = unicodedata.normalize("NFKC", text).casefold()
-        # Case folding can undo composition (U+0390 and its kin), and NFKC must hold for what is compared.
-        text = unicodedata.normalize("NFKC", text)
-    else:
-        text = text.lower()
+    text = _unify(text) if not text.isascii() else text.lower()
     return " ".join(text.split())
 
 
-def _normal_lines(lines: list[str]) -> str:
-    """Each line as `normalise` makes it."""
-    text = "\n".join(lines)
-    if not text:
-        return ""
+def _unify(text: str) -> str:
     text = _INVISIBLE.sub("", text)
     if _lookalike(text):
         text = text.translate(_LOOKALIKE)
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = unicodedata.normalize("NFKC", text).casefold()
+    # Case folding can undo composition (U+0390 and its kin), and NFKC must hold for what is compared.
+    return unicodedata.normalize("NFKC", text)
+
+
+def _normal_parts(text: str) -> Iterable[str]:
+    """The lines of a text, normalised but for their white space: those in plain ASCII, then the others."""
+    if text.isascii():
+        return (text.lower(),)
+    plain: list[str] = []
+    other: list[str] = []
+    for line in text.split("\n"):
+        (plain if line.isascii() else other).append(line)
+    return "\n".join(plain).lower(), _unify("\n".join(other))
 
 
 def read_words(name: str) -> frozenset[str]:
@@ -127,9 +126,10 @@ class Tokenizer:
         known = dict.fromkeys(filter(None, map(normalise, phrases)))
         self._stems = _Stems(kept=known)
         runs = [phrase for phrase in known if _is_run(phrase)]
-        self._marks_mean_nothing = not any(map(_MARKS.search, known))
         self._literal = _Literals(phrase for phrase in known if not _is_run(phrase))
         self._sequences: dict[str, list[list[str]]] = {}
+        self._terms = frozenset(map(self.canonical, runs))
+        self._beginnings: list[str] = sorted({max(map(_beginning, self._words(run)), key=len) for run in runs})
         for phrase in runs:
             stems = self._words(phrase)
             if len(stems) > 1:
@@ -152,31 +152,21 @@ class Tokenizer:
             terms = self._join_sequences(terms)
         return [term for term in terms if term[0] != _Stems.STOP]
 
-    def count(self, text: str) -> tuple[Counter[str], int]:
-        """How often each term stands in a text of lines, and how many terms there are.
+    def find(self, text: str) -> Counter[str]:
+        """How often each phrase, by its term, stands in a text of lines.
 
-        As counting `terms`, but lines in plain ASCII take the fast path even where others are not; a phrase of several
-        words may go on over a line's end only where both lines are of one kind.
+        As `terms` would find them line by line, but only lines that hold the beginning of a phrase's word are cut into
+        words: on most pages these are few, or none.
         """
-        plain: list[str] = []
-        other: list[str] = []
-        for line in text.split("\n"):
-            (plain if line.isascii() else other).append(line)
         counts: Counter[str] = Counter()
-        # Most lines that are not plain only hold a dash or a quotation mark that ASCII lacks.
-        foreign: list[str] = []
-        for line in _normal_lines(other).split("\n") if self._marks_mean_nothing else ():
-            line = _MARKS.sub(" ", line)
-            (plain if line.isascii() else foreign).append(line)
-        rest = "\n".join(foreign) if self._marks_mean_nothing else _normal_lines(other)
-        for part in filter(None, ("\n".join(plain).lower(), rest)):
+        for part in _normal_parts(text):
             if self._literal:
                 part = self._literal.cut_out(part, counts)
-            terms = self._words(part)
-            counts.update(self._join_sequences(terms) if self._sequences else terms)
-        for term in [term for term in counts if term[0] == _Stems.STOP]:
-            del counts[term]
-        return counts, counts.total()
+            for line in _lines_with(part, self._beginnings):
+                words = _find_ascii(line) if line.isascii() else map(_without_han, _find_words(line))
+                terms = list(map(self._stems.__getitem__, words))
+                counts.update(filter(self._terms.__contains__, self._join_sequences(terms)))
+        return counts
 
     def canonical(self, phrase: str) -> str:
         """The term that `terms` counts for this topic word: stems joined by a space, or the normalised phrase."""
@@ -296,6 +286,36 @@ def _inside(phrase: str, at: int) -> str:
         return " ?" if right.isdigit() or _is_han(left) or _is_han(right) else " "
     free = char.isalnum() and left.isalnum() and _is_han(char) != _is_han(left)
     return (" ?" if free else "") + re.escape(char)
+
+
+def _beginning(stem: str) -> str:
+    """What every word with this stem begins with.
+
+    The stemmer cuts endings off, but for four kinds, in which the stem's last letter is none of the word's: cry, cries
+    (cri), hoping (hope), usability (usabl), skies (sky). In dying, lying and tying (die ...) two letters are.
+    """
+    stem = stem.removeprefix(_Stems.STOP)
+    if len(stem) == 3 and stem.endswith("ie"):
+        return stem[0]
+    return stem[:-1] if len(stem) > 1 and stem.endswith(("i", "e", "y", "bl")) else stem
+
+
+def _lines_with(text: str, needles: Iterable[str]) -> list[str]:
+    """The lines that hold one of the needles, found by str.find at C speed."""
+    starts: dict[int, int] = {}
+    for needle in needles:
+        at = text.find(needle)
+        while at >= 0:
+            end = text.find("\n", at)
+            starts[text.rfind("\n", 0, at) + 1] = end if end >= 0 else len(text)
+            if end < 0:
+                break
+            at = text.find(needle, end)
+    return [text[start:end] for start, end in starts.items()]
+
+
+def _without_han(word: str) -> str:
+    return "" if _is_han(word[0]) else word
 
 
 def _positions(terms: list[str], term: str) -> Iterable[int]:
