@@ -287,11 +287,11 @@ def _page_url(base: str, href: str | None) -> str:
 
 
 def _links(raw: list[tuple[str, str, str]], base: str) -> tuple[tuple[Link, ...], int]:
-    links, bad = [], 0
+    links, bad, join = [], 0, urls.joiner(base)
     for href, text, rel in raw:
         if href[:1] == "#" or not (href := href.strip()) or href[0] == "#":
             continue
-        url = urls.join(base, href)
+        url = join(href)
         if url is None or url.startswith(_NOT_FETCHABLE):
             bad += 1
         else:

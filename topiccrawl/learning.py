@@ -25,20 +25,20 @@ logger = logging.getLogger(__name__)
 
 def learn(crawl: Crawl) -> None:
     """Learn the topic from the pages of the seeds, and score what they hold. TopicError when they give none."""
-    documents = [page.document for held in crawl.catalogue.held() if held.depth == 0 and (page := reread(crawl, held))]
-    if not documents:
+    pages = [page for held in crawl.catalogue.held() if held.depth == 0 and (page := reread(crawl, held))]
+    if not pages:
         raise TopicError(
             "topic: none given, and no seed page could be fetched to learn it from; give one with -a topic=FILE"
             " (see the reasons with `scrapy queues`)"
         )
-    topic = learn_topic(documents)
+    topic = learn_topic([(page.final_url, page.document) for page in pages])
     # The links of a seed that asked not to be kept are nowhere: it is fetched once more, now that they can be scored.
     crawl.frontier.requeue(Selection(queue=Queue.DONE, reason=Reason.NOINDEX))
     crawl.keep_topic(topic)
     crawl.judge.learned(topic)
     crawl.database.commit()
     words = ", ".join(f"{word} {weight:g}" for word, weight in topic.words.items())
-    logger.info("Topic learned from %d seed pages and written to %s: %s", len(documents), crawl.folder.topic, words)
+    logger.info("Topic learned from %d seed pages and written to %s: %s", len(pages), crawl.folder.topic, words)
     finish(crawl)
 
 

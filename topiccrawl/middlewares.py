@@ -1,12 +1,15 @@
-"""Middlewares: robots.txt at every hop, redirects that carry the cookie they set, and who yielded a Request."""
+"""Middlewares: robots.txt at every hop, proxies, redirects that carry their cookies, and who yielded a Request."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Self
+from urllib.request import proxy_bypass
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import redirect
+from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
@@ -14,7 +17,9 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from topiccrawl.crawl import Crawl
 from topiccrawl.records import Queue, Reason
 from topiccrawl.requests import key_of
+from topiccrawl.urls import split
 
+HOSTS = 10_000  # of which it is remembered whether a proxy is used
 ROBOTS_FETCH = "robots_fetch"  # meta of the requests for robots.txt itself
 
 
@@ -41,6 +46,24 @@ class RobotsMiddleware:
     def process_request(self, request: Request) -> None:
         if not request.meta.get(ROBOTS_FETCH) and not self._crawl.frontier.allows(request.url):
             raise Refused(Reason.ROBOTS, "robots.txt forbids it")
+
+
+class ProxyMiddleware(HttpProxyMiddleware):
+    """Scrapy's, which reads `no_proxy` from the environment for every request; here it is read once for each host."""
+
+    def __init__(self, auth_encoding: str | None = "latin-1") -> None:
+        super().__init__(auth_encoding)
+        self._bypasses = lru_cache(HOSTS)(proxy_bypass)
+
+    def process_request(self, request: Request) -> None:  # type: ignore[override]  # the spider argument is deprecated
+        scheme = request.url.partition(":")[0]
+        if "proxy" in request.meta or scheme not in self.proxies:
+            super().process_request(request)
+        elif not self._bypasses(split(request.url).host.strip("[]")):
+            creds, proxy = self.proxies[scheme]
+            self._set_proxy_and_creds(request, proxy, creds, scheme)
+        else:
+            self._set_proxy_and_creds(request, None, None, None)
 
 
 class RedirectMiddleware(redirect.RedirectMiddleware):

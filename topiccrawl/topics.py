@@ -14,21 +14,29 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import log1p
+from math import log1p, sqrt
 from pathlib import Path
 
 from topiccrawl.errors import TopicError
 from topiccrawl.records import Document
-from topiccrawl.relevance.page import MAX_TEXT
 from topiccrawl.relevance.text import Tokenizer, normalise, read_words, split_words, stop_words
 from topiccrawl.relevance.vectors import MAX_WEIGHT, MIN_WEIGHT, is_weight
+from topiccrawl.urls import host_of
 
 DEFAULT_WEIGHT = 1.0
 
 TITLE, HEADINGS, TEXT = 6.0, 2.0, 1.0
 """What a mention of a word there counts when a topic is learned."""
+MAX_TEXT = 20_000
+"""Characters of a page's text that a topic is learned from."""
+SITE_WORD = 0.4
+"""What is left of the strength of a word of data/sitewords.txt."""
 MENTIONS = 6
-"""In the text, of a word of every website that stands in the title: so many, and the page is about it."""
+"""In the text, of such a word that stands in the title: so many, and the page is about it."""
+SITE_NAME = 0.3
+"""What is left of the strength of a word on a site that is called so: it says where a page stands."""
+FOREIGN = 0.25
+"""What is left of the strength of a word in ASCII on a page of another script, where it is often a name."""
 WEAKEST = 0.4
 """Of the greatest strength. Weaker words are as likely to be wrong, and each of them makes a link relevant."""
 
@@ -159,24 +167,29 @@ def _parse_weight(text: str) -> float:
     return weight
 
 
-def learn_topic(documents: Sequence[Document], limit: int = 15) -> Topic:
+def learn_topic(pages: Sequence[tuple[str, Document]], limit: int = 12) -> Topic:
     """The strongest words of the seed pages, at most `limit`, with weights 5 down to 1; TopicError if there are none.
 
-    A word's strength on one page is Σ boost · log(1 + count) over title, headings and text, divided by the greatest
-    strength there; a word of several seeds has the sum, so what they share comes first. Left out are words with less
-    than WEAKEST of the greatest strength, function words, numbers, single characters, lines that stand on several
-    pages, which are their template, and words of every website (data/webwords.txt) but for those that a page is about.
-    The words of links do count: the seeds of a topic are often lists of links. docs/why/defaults.md has what was tried.
+    `pages` are URLs and what stands there. A word's strength on one page is Σ boost · log(1 + count) over title,
+    headings and text, and a share of it where the word says little (`_share`). Its strength is the sum over the pages,
+    times the square root of the share of the pages that have it: what the seeds agree on comes first.
+
+    Left out are words with less than WEAKEST of the greatest strength, function words, numbers, single characters,
+    words that are the topic of no page (data/webwords.txt), and lines that stand on several pages, their template. The
+    words of links do count: the seeds of a topic are often lists of links. docs/why/defaults.md has what was tried.
     """
-    template = _template(documents)
-    strength: Counter[str] = Counter()
+    template = _template([document for _, document in pages])
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for document in documents:
-        page = _page_strength(document, template, spellings)
-        top = max(page.values(), default=1.0)
-        for term, value in page.items():
-            strength[term] += value / top  # type: ignore[assignment]  # Counter is typed for whole numbers only
-    best = strength.most_common(limit)
+    strength: defaultdict[str, float] = defaultdict(float)
+    shared: Counter[str] = Counter()
+    for url, document in pages:
+        found = _page_strength(url, document, template, spellings)
+        shared.update(found.keys())
+        for term, value in found.items():
+            strength[term] += value
+    for term in strength:
+        strength[term] *= sqrt(shared[term] / len(pages))
+    best = sorted(strength.items(), key=lambda item: -item[1])[:limit]
     if not best:
         raise TopicError("the seed pages hold no words to learn a topic from; give a file of topic words")
     greatest = best[0][1]
@@ -189,32 +202,55 @@ def learn_topic(documents: Sequence[Document], limit: int = 15) -> Topic:
 
 
 def _page_strength(
-    document: Document, template: frozenset[str], spellings: defaultdict[str, Counter[str]]
+    url: str, document: Document, template: frozenset[str], spellings: defaultdict[str, Counter[str]]
 ) -> dict[str, float]:
     """How strongly each term speaks on one page; notes in `spellings` how its words are written."""
-    page: defaultdict[str, float] = defaultdict(float)
     text = "\n".join(line for line in document.text[:MAX_TEXT].split("\n") if line not in template)
-    parts = [Counter(split_words(normalise(part))) for part in (document.title, document.headings, text)]
-    about = _about(parts[0], parts[2])
-    for words, boost in zip(parts, (TITLE, HEADINGS, TEXT), strict=True):
-        counts: Counter[str] = Counter()
+    fields = [Counter(split_words(normalise(part))) for part in (document.title, document.headings, text)]
+    title, _, body = counts = [_terms(words) for words in fields]
+    for words in fields:
         for word, count in words.items():
-            term = _term(word)
-            if term and (term not in _web_terms() or term in about):
-                counts[term] += count
-                spellings[term][word] += count
-        for term, count in counts.items():
+            spellings[_term(word)][word] += count
+    about = {term for term in title if body[term] >= MENTIONS}
+    names = _site_names(url)
+    in_ascii = sum(count for word, count in fields[2].items() if word.isascii())
+    foreign = 2 * in_ascii < fields[2].total()
+    page: defaultdict[str, float] = defaultdict(float)
+    for boost, field in zip((TITLE, HEADINGS, TEXT), counts, strict=True):
+        for term, count in field.items():
             page[term] += boost * log1p(count)
-    return page
+    return {term: value * _share(term, term in about, term in names, foreign) for term, value in page.items()}
 
 
-def _about(title: Counter[str], text: Counter[str]) -> frozenset[str]:
-    """The terms of the title that the text keeps to: a page that is called "Indexes" may be about them."""
-    terms = {term for word in title if (term := _term(word))}
-    counts: Counter[str] = Counter()
-    for word, count in text.items() if terms else ():
-        counts[_term(word)] += count
-    return frozenset(term for term in terms if counts[term] >= MENTIONS)
+def _share(term: str, about: bool, name: bool, foreign: bool) -> float:
+    """The part of a term's strength that is left on a page.
+
+    about    the title has it and the text keeps to it: a page that is called "Indexes" may be about indexes
+    name     the site is called so               foreign    most of the page's words are of another script than ASCII
+    """
+    share = 1.0
+    if term in _site_terms() and not about:
+        share *= SITE_WORD
+    if name:
+        share *= SITE_NAME
+    if foreign and term.isascii():
+        share *= FOREIGN
+    return share
+
+
+def _site_names(url: str) -> frozenset[str]:
+    """The terms of a host name: `docs.python.org` is called docs and python."""
+    labels = host_of(url).split(".")[:-1]
+    return frozenset(map(_term, "-".join(labels).split("-")))
+
+
+def _terms(words: Counter[str]) -> Counter[str]:
+    """How often each term that can be learned occurs among words."""
+    terms: Counter[str] = Counter()
+    for word, count in words.items():
+        if term := _term(word):
+            terms[term] += count
+    return terms
 
 
 def _template(documents: Sequence[Document]) -> frozenset[str]:
@@ -225,11 +261,18 @@ def _template(documents: Sequence[Document]) -> frozenset[str]:
 
 @lru_cache(maxsize=50_000)
 def _term(word: str) -> str:
-    """The term of a normalised word, "" for a function word, a number or a single character."""
-    telling = len(word) > 1 and not word[0].isdigit() and word not in stop_words()
-    return Tokenizer().canonical(word) if telling else ""
+    """The term of a normalised word, "" for one that can't be learned."""
+    if len(word) < 2 or word[0].isdigit() or word in stop_words():
+        return ""
+    term = Tokenizer().canonical(word)
+    return "" if term in _web_terms() else term
 
 
 @cache
 def _web_terms() -> frozenset[str]:
     return frozenset(map(Tokenizer().canonical, read_words("webwords.txt")))
+
+
+@cache
+def _site_terms() -> frozenset[str]:
+    return frozenset(map(Tokenizer().canonical, read_words("sitewords.txt")))

@@ -14,7 +14,7 @@ expressions let plain URLs pass before the parser.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -95,9 +95,11 @@ class IgnoredParameters:
 DEFAULT_IGNORED: Final = IgnoredParameters()
 
 
-# An href that a parser would only put behind its base: no scheme, escapes, dot segments, or second slash in front.
-_is_plain = re.compile(
-    r"(?!//)(?!\.)(?:[A-Za-z0-9_\-~+,=!*@&()]|/(?![./])|(?<!/)\.)+(?:\?[A-Za-z0-9_\-~+,=!*@&()./]+)?"
+_SEGMENT: Final = r"(?!%2[Ee])[A-Za-z0-9_\-~+,=!*@&()%][A-Za-z0-9_\-~+,=!*@&()%.]*"
+# An href that a parser would only put behind a folder of its base: no scheme, no empty segments, none of dots but in
+# front. Groups: "/", or "../" some times; the rest without fragment.
+_plain = re.compile(
+    rf"(/|(?:\.\./)*)((?:{_SEGMENT}(?:/{_SEGMENT})*/?)?(?:\?[A-Za-z0-9_\-~+,=!*@&()%./]+)?)(?:#.*)?", re.S
 ).fullmatch
 
 
@@ -106,36 +108,46 @@ def join(base: str, href: str) -> str | None:
 
     None when it is no URL at all, or holds markup or a template's left-overs. Escapes stay as they are.
     """
+    return joiner(base)(href)
+
+
+def joiner(base: str) -> Callable[[str], str | None]:
+    """`join` with this base, for the many links of a page."""
+    folders = _folders(base)
+
+    def join_(href: str) -> str | None:
+        plain = _plain(href) if folders and len(href) <= CACHED_LENGTH else None
+        if plain is not None:
+            up, rest = plain.groups()
+            if up == "/":
+                return folders[-1] + rest
+            if up:
+                return folders[min(len(up) // 3, len(folders) - 1)] + rest
+            if rest and rest[0] != "?":
+                return folders[0] + rest
+        return _join_any(base, href)
+
+    return join_
+
+
+def _join_any(base: str, href: str) -> str | None:
     href = href.partition("#")[0].strip(_TRIM)
     if len(href) > CACHED_LENGTH:
         return _join.__wrapped__(base, href)
-    rest = href[3:] if href.startswith("../") else href
-    if _is_plain(rest):
-        origin_, folder = _folder(base)
-        if rest[0] == "/" and origin_ and rest is href:
-            return origin_ + rest
-        if rest[0] != "/" and folder:
-            return (folder if rest is href else _parent(folder)) + rest
     if href.startswith(_WEB):
         return _join("", href)
     return _join(_needed(base, href), href)
 
 
-@lru_cache(CACHE_SIZE)
-def _folder(base: str) -> tuple[str, str]:
-    """Origin and folder ("http://h", "http://h/a/") of an http(s) base URL, in the parser's spelling; else empty."""
+@lru_cache(CACHE_SIZE // 32)
+def _folders(base: str) -> tuple[str, ...]:
+    """The folder of an http(s) base URL ("http://h/a/") and those above it, the root last; none for other bases."""
     url = _parse(base.partition("#")[0]) if base.startswith(_WEB) and ";" not in base else None
     if url is None:
-        return "", ""
+        return ()
     folder = url.partition("?")[0]
-    return url[: url.find("/", 8)], folder[: folder.rfind("/") + 1]
-
-
-@lru_cache(CACHE_SIZE)
-def _parent(folder: str) -> str:
-    """The folder above; that of the root is the root."""
-    cut = folder.rfind("/", 8, -1)
-    return folder[: cut + 1] if cut > 0 else folder
+    root = url.find("/", 8)
+    return tuple(folder[: at + 1] for at in range(len(folder) - 1, root - 1, -1) if folder[at] == "/")
 
 
 def _needed(base: str, href: str) -> str:

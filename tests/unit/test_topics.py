@@ -126,8 +126,8 @@ def test_any_bytes_give_a_topic_or_a_topic_error(data: bytes) -> None:
         assert parse_topic(data, "t").words
 
 
-def seed(title: str, text: str) -> Document:
-    return Document(title=title, headings=title, text=text)
+def seed(title: str, text: str, url: str = "http://s.test/") -> tuple[str, Document]:
+    return url, Document(title=title, headings=title, text=text)
 
 
 MENU = "Home\nContact us\nOur partners in Ruritania\n"
@@ -164,15 +164,28 @@ def test_learned_topic_can_be_written_and_read() -> None:
     assert "c++" in topic.words
 
 
-@pytest.mark.parametrize("documents", [[], [Document()], [seed("Home", "Login 2024 the 的 首页")]])
-def test_nothing_to_learn_from(documents: list[Document]) -> None:
+@pytest.mark.parametrize("documents", [[], [seed("", "")], [seed("Home", "Welcome 2024 the 的 首页")]])
+def test_nothing_to_learn_from(documents: list[tuple[str, Document]]) -> None:
     with pytest.raises(TopicError, match="topic"):
         learn_topic(documents)
 
 
 def test_a_word_of_every_seed_comes_before_one_of_a_single_seed() -> None:
-    topic = learn_topic([seed("", "glacier granite"), seed("", "glacier basalt"), seed("", "glacier basalt")][:2])
+    topic = learn_topic([seed("", "granite granite glacier"), seed("", "glacier basalt"), seed("", "glacier slate")])
     assert next(iter(topic.words)) == "glacier"
+
+
+def test_the_name_of_the_site_counts_less() -> None:
+    text = "granite glacier basalt " * 4
+    assert list(learn_topic([seed("", text)]).words.values()) == [5, 5, 5]
+    topic = learn_topic([seed("", text, "http://docs.granite.test/")])
+    assert set(topic.words) == {"glacier", "basalt"}
+
+
+def test_words_in_ascii_count_less_on_a_page_of_another_script() -> None:
+    text = "granite 容器 集群 容器 集群 "
+    assert set(learn_topic([seed("", text * 5)]).words) == {"容器", "集群"}
+    assert "granite" in learn_topic([seed("", text + "granite basalt slate " * 5)]).words
 
 
 def test_words_much_weaker_than_the_strongest_are_left_out() -> None:
@@ -186,7 +199,7 @@ def test_words_much_weaker_than_the_strongest_are_left_out() -> None:
     ("title", "text", "learned"),
     [
         ("Indexes", "Indexes of glaciers. An index is fast. " * 6, True),
-        ("Indexes", "Indexes of glaciers. " + "A glacier. " * 20, False),  # named once, then forgotten
+        ("Indexes of glaciers", "Indexes of glaciers. " + "A glacier. " * 20, False),  # named once, then forgotten
         ("Glaciers", "Indexes of glaciers. An index is fast. " * 6, False),  # a word of every website
     ],
 )

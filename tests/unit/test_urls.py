@@ -313,12 +313,21 @@ def test_case_123_in_domains(host: str, expected: bool) -> None:
     assert in_domains(host, frozenset({"s.test", "10.0.0.1", "[::1]"})) is expected
 
 
-PLAIN_PARTS = st.text("abZ09_-.~/?=&+,;%:#@!", max_size=12)
+PLAIN_PARTS = st.one_of(
+    st.text("abZ09_-.~/?=&+,;%:#@!", max_size=12),
+    st.lists(
+        st.sampled_from(["../", "./", "..", "//", "/", "a", "b.html", "%2e", "%2E", "%E5", "%", "?", "#", " ", "é"]),
+        max_size=6,
+    ).map("".join),
+)
 
 
 @given(
     st.sampled_from(
-        ["http://s.test/", "https://s.test:8080/a/b.html?q=/x#f", "http://s.test/a//b/", "HTTP://S.test/a/../b/c"]
+        [
+            *("http://s.test/", "https://s.test:8080/a/b.html?q=/x#f", "http://s.test/a//b/", "HTTP://S.test/a/../b/c"),
+            *("http://s.test", "http://s.test/a/b/c/d?x", "http://[::1]/a/b", "http://s.test/a;b/c", "http://s.test//"),
+        ]
     ),
     PLAIN_PARTS,
 )

@@ -43,6 +43,7 @@ class Command(crawl.Command):
         assert process is not None
         # Millions of long-lived records and few cycles: collecting rarely saves time.
         gc.set_threshold(50_000, 20, 100)
+        gc.freeze()  # what was imported stays
         try:
             crawler = self._create_crawler(args[0])
             task = process.crawl(crawler, **opts.spargs)

@@ -141,8 +141,8 @@ class Session:
 
     def learned(self, subject: Subject) -> Topic:
         """The topic that a crawl would learn from the pages of the seeds."""
-        visits = (self.parsed.visit(seed) for seed in subject.seeds)
-        return learn_topic([visit.document for visit in visits if visit.document])
+        visits = ((seed, self.parsed.visit(seed).document) for seed in subject.seeds)
+        return learn_topic([(seed, document) for seed, document in visits if document])
 
     def page_scores(self, name: str, thresholds: Sequence[float] = ()) -> PageScores:
         """Page relevance on every page of the truth."""

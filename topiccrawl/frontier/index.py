@@ -91,16 +91,18 @@ class UrlIndex:
         All those of seeds: what was found as a link is trusted from now on. Done and processing stay as they are:
         their links were judged with the m they had.
         """
-        slots = rows - 1
-        queues, levels, sims, depths = (self.column(name)[slots] for name in ("queue", "level", "sim", "depth"))
-        n = len(candidates)
-        new_levels = np.fromiter((c.level for c in candidates), np.int64, n)
-        new_sims = np.fromiter((c.sim for c in candidates), np.int64, n)
-        new_depths = np.fromiter((c.depth for c in candidates), np.int64, n)
+        queues = self.column("queue")[rows - 1]
+        open_ = np.flatnonzero((queues != CODES[Queue.DONE]) & (queues != CODES[Queue.PROCESSING]))
+        positions: list[int] = open_.tolist()
+        if seeds or not positions:
+            return positions
+        slots = rows[open_] - 1
+        levels, sims, depths = (self.column(name)[slots] for name in ("level", "sim", "depth"))
+        offered = [candidates[i] for i in positions]
+        new_levels, new_sims, new_depths = np.array([(c.level, c.sim, c.depth) for c in offered], np.int64).T
         better = (new_levels < levels) | ((new_levels == levels) & (new_sims > sims)) | (new_depths < depths)
-        open_ = (queues != CODES[Queue.DONE]) & (queues != CODES[Queue.PROCESSING])
-        positions: list[int] = np.flatnonzero(open_ if seeds else open_ & better).tolist()
-        return positions
+        improved: list[int] = open_[better].tolist()
+        return improved
 
     def insert(self, candidates: Sequence[Candidate], hosts: Sequence[Host], queues: Sequence[Queue]) -> None:
         """New records; their rows follow the last known row, in the order given. Hosts are to be placed afterwards."""

@@ -10,7 +10,7 @@ fields", CIKM 2004); K1 and B are BM25's, PIVOT stands for its average length, w
 know. The weights of the user stand for idf. Dividing by the CORE greatest weights instead of all lets a topic of 50
 words reach what one of 5 reaches: no page mentions all of them. x = HALF gives 0.5, the threshold.
 
-Chosen on the recorded web (9,326 pages, 8 topics, two of them Chinese, one threshold for all): mean AUC 0.988, F1 0.78.
+Chosen on the recorded web (9,326 pages, 8 topics, two of them Chinese, one threshold for all): mean AUC 0.987, F1 0.78.
 With HALF moved along, halving or doubling any other constant changes that F1 by less than 0.02: nothing here is tuned
 to one topic. Navigation is not taken out: doing so by links made it worse, for lists of links are about something too.
 """
@@ -32,9 +32,9 @@ K1, B, PIVOT, SHORT = 2.0, 0.75, 1000, 500
 CORE = 5
 HALF = 0.2
 THRESHOLD = 0.5
-MAX_TEXT = 20_000
-"""Characters of the text that are read: the start of a longer page tells what it is about. On the recorded web neither
-mean AUC nor mean F1 (`scrapy evaluate --relevance`) changes by more than 0.001 between 20,000 and 200,000.
+MAX_TEXT = 10_000
+"""Characters of the text that are read: the start of a longer page tells what it is about. On the recorded web mean F1
+(`scrapy evaluate --relevance`) is the same with 200,000, and mean AUC changes by less than 0.002.
 """
 
 
